@@ -1,0 +1,229 @@
+"""How kernels are compiled: numba in nopython mode, cached on disk, the GIL released.
+
+Numba's disk cache notices edits in the file of the cached function only. Kernels here call
+kernels of other files, so the cache directory is keyed by a hash of the whole package's source:
+any edit starts an empty cache instead of running stale code.
+
+No fast-math: floating-point operations keep their written order, so compiled and uncompiled runs
+(``NUMBA_DISABLE_JIT=1``) take the same decisions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_KEPT_CACHES = 3
+
+if numba.config.DISABLE_JIT:
+    # The 64-bit hashing of `randomness` wraps around on purpose; uncompiled, NumPy would warn.
+    np.seterr(over="ignore")
+
+
+def _user_cache() -> Path:
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+
+
+def _source_hash() -> str:
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_directory() -> str:
+    """The directory for this version of the source; older ones past the newest few are removed."""
+    home = _user_cache() / "greedyfirst" / "kernels"
+    mine = home / _source_hash()
+    try:
+        mine.mkdir(parents=True, exist_ok=True)
+        mine.touch()
+        others = sorted(
+            (path for path in home.iterdir() if path != mine), key=lambda path: path.stat().st_mtime
+        )
+        for old in others[: max(0, len(others) - _KEPT_CACHES + 1)]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError:
+        # A read-only home: numba then falls back to a place it can write to, or compiles anew.
+        return ""
+    return str(mine)
+
+
+CACHE_DIRECTORY = _cache_directory()
+
+
+#: Options of a kernel: without reference counting, since a kernel neither makes nor returns an
+#: array, and the atomic counts of a state's arrays would cost more than its arithmetic; without the
+#: wrappers for calls from Python and C.
+KERNEL_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
+INLINE_OPTIONS: dict[str, Any] = {**KERNEL_OPTIONS, "forceinline": True}
+
+
+def kernel(function: Function) -> Function:
+    """Compile ``function``, which works in place: it makes no array and returns none."""
+    return cast(Function, numba.njit(**KERNEL_OPTIONS)(function))
+
+
+def inline_kernel(function: Function) -> Function:
+    """A kernel whose machine code is copied into its callers: for what runs in every round."""
+    return cast(Function, numba.njit(**INLINE_OPTIONS)(function))
+
+
+def template_kernel(function: Function) -> Function:
+    """A kernel whose source is copied into its callers, which lets it return views."""
+    return cast(Function, numba.njit(**KERNEL_OPTIONS, inline="always")(function))
+
+
+def _with_cache(compile: Callable[[], Any]) -> Any:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE_DIRECTORY
+    try:
+        return compile()
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def entry_kernel(function: Function) -> Function:
+    """A kernel for calls from Python, cached on disk with all that it calls."""
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "cache": True}
+    return cast(Function, _with_cache(lambda: numba.njit(**options)(function)))
+
+
+def bind(function: Function, name: str, **functions: Any) -> Function:
+    """``function`` as an entry kernel in which some names stand for these functions.
+
+    The way to compile one loop around each policy's kernels: a function passed as an argument
+    would not be found in the disk cache again.
+    """
+    bound = FunctionType(function.__code__, {**function.__globals__, **functions}, name)
+    bound.__qualname__ = name
+    return cast(Function, entry_kernel(bound))
+
+
+class Routine:
+    """A kernel that is compiled once, as a C function, and called by its address.
+
+    Numba compiles all that a function calls into it, again for each caller. The models' updates are
+    the bulk of the code of every policy: as routines they are compiled once for all of them.
+
+    Parameters
+    ----------
+    signature
+        In numba's words: int64 (addresses too) and float64; no result.
+    """
+
+    def __init__(self, signature: str) -> None:
+        self.signature = signature
+
+    def __call__(self, function: Callable[..., None]) -> Routine:
+        """Decorate ``function``; nothing is compiled before the address is asked for."""
+        self.function = function
+        return self
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The C function."""
+        options = {"nopython": True, "error_model": "numpy", "_nrt": False, "cache": True}
+        return _with_cache(lambda: numba.cfunc(self.signature, **options)(self.function))
+
+    @property
+    def address(self) -> int:
+        """Where the C function is in this process; 0 when nothing is compiled."""
+        return 0 if numba.config.DISABLE_JIT else int(self.compiled.address)
+
+
+@intrinsic
+def pointer(typingctx, array):  # type: ignore[no-untyped-def]
+    """The address of a contiguous array's first element, in compiled code."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, context.get_value_type(types.int64))
+
+    return types.int64(array), generate
+
+
+@intrinsic
+def array_at(typingctx, address, shape):  # type: ignore[no-untyped-def]
+    """The contiguous float64 array of this shape at an address, in compiled code; not owned."""
+    result = types.Array(types.float64, len(shape), "C")
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        array = make_array(result)(context, builder)
+        lengths = [
+            context.cast(builder, length, kind, types.intp)
+            for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)
+        ]
+        strides, step = [], context.get_constant(types.intp, 8)
+        for length in reversed(lengths):
+            strides.insert(0, step)
+            step = builder.mul(step, length)
+        populate_array(
+            array,
+            data=builder.inttoptr(args[0], array.data.type),
+            shape=lengths,
+            strides=strides,
+            itemsize=context.get_constant(types.intp, 8),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return result(address, shape), generate
+
+
+@intrinsic
+def call(typingctx, address, arguments):  # type: ignore[no-untyped-def]
+    """Call the routine at ``address`` with a tuple of addresses and numbers, in compiled code."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        values = cgutils.unpack_tuple(builder, args[1])
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    return types.void(address, arguments), generate
+
+
+def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """``function`` compiled for these arguments' types, without the look-up of types at each call.
+
+    The look-up costs microseconds for records, the call itself a fraction of one. The result must
+    be called with arguments of exactly the same types.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    dispatcher = cast(Any, function)
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    dispatcher.compile(signature)
+    return cast(Callable[..., Any], dispatcher.overloads[signature].entry_point)

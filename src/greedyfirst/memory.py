@@ -1,0 +1,40 @@
+"""One block of float64 numbers that holds a whole policy state.
+
+A state is a record of named arrays; each array is a view into one flat buffer, which makes a state
+easy to copy, to reset, to save and to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from greedyfirst.validation import FloatArray
+
+State = TypeVar("State")
+
+
+class Memory:
+    """Hands out zeroed arrays from one buffer, in order."""
+
+    def __init__(self, buffer: FloatArray | None = None) -> None:
+        self.buffer = buffer
+        self.used = 0
+
+    def take(self, *shape: int) -> FloatArray:
+        """The next numbers, as an array of this shape; without a buffer, only their place."""
+        start = self.used
+        self.used += int(np.prod(shape))
+        if self.buffer is None:
+            return np.zeros(shape)
+        return self.buffer[start : self.used].reshape(shape)
+
+
+def allocate(build: Callable[[Memory], State]) -> tuple[FloatArray, State]:
+    """A zeroed buffer of the length that ``build`` takes, and what it builds there."""
+    tape = Memory()
+    build(tape)
+    buffer = np.zeros(tape.used)
+    return buffer, build(Memory(buffer))

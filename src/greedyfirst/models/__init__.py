@@ -1,0 +1,1 @@
+"""What is learned: least squares per arm, Gaussian posteriors, the noise scale."""

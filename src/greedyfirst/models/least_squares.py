@@ -1,0 +1,433 @@
+r"""Least squares per arm, kept by rank-one updates.
+
+For each arm, with rows x and rewards y seen so far:
+
+.. math:: G = \sum xx^\top, \quad m = \sum xy, \quad \hat\beta = G^+ m .
+
+:math:`G^+` and :math:`\hat\beta` follow Greville's recursion, O(d²) a row:
+
+- x inside the span of earlier rows (Sherman-Morrison), with :math:`v = G^+x,\ s = 1 + x^\top v`:
+  :math:`\hat\beta \mathrel{+}= v\,e/s,\ G^+ \mathrel{-}= vv^\top/s`;
+- x with a part c outside it, :math:`k = c/\lVert c\rVert^2`:
+  :math:`\hat\beta \mathrel{+}= k\,e,\ G^+ \mathrel{+}= s\,kk^\top - vk^\top - kv^\top`,
+
+where :math:`e = y - x^\top\hat\beta`, so the estimate is the minimum-norm solution from the first
+row on. The span is tracked in :mod:`greedyfirst.models.span` by a basis Z of its complement.
+
+Rounding is kept in check from G and m, which only ever add up: whenever det G has grown by
+``REFRESH_GROWTH`` or ``REFRESH_ROWS`` rows have come, :math:`G^+` is computed afresh from
+:math:`(G + Z^\top DZ)^{-1} = G^+ + Z^\top D^{-1}Z` (D diagonal, any positive entries) by an
+elimination that is blind to the features' units. That happens O(log n) times and once
+every ``REFRESH_ROWS`` rows, so it costs next to nothing.
+
+G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
+adding four at once costs little more than adding one (:func:`settle`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from greedyfirst.compilation import (
+    INLINE_OPTIONS,
+    Routine,
+    array_at,
+    call,
+    kernel,
+    pointer,
+    template_kernel,
+)
+from greedyfirst.linalg import add_outer, copy, eigen, identity, inner, invert, multiply
+from greedyfirst.memory import Memory
+from greedyfirst.models.span import widen
+from greedyfirst.validation import FloatArray
+
+#: What the estimate is while an arm's Gram matrix is singular: 0 (Algorithm 1 as printed), ridge
+#: regression with penalty λ_max(G)/n² (the practice of the paper's figures), or minimum norm.
+WARMUPS = ("none", "ridge", "pinv")
+NONE, RIDGE, PINV = range(3)
+
+REFRESH_GROWTH = 1e6
+REFRESH_ROWS = 2000
+BLOCK = 4
+
+# Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
+# rows not yet in G.
+COUNT, RANK, GROWTH, FRESH, WAITING = range(5)
+# Per arm: m, G⁺m, the estimate that decisions use, and the waiting rows from ROWS on.
+MOMENT, SOLUTION, ESTIMATE, ROWS = range(4)
+# Per arm: G (but for the waiting rows), G⁺, and the orthogonal matrix of `span`.
+GRAM, INVERSE, BASIS = range(3)
+# Scratch rows: v = G⁺x, the part of x outside the span, a reflector; then two matrices.
+GAIN, OUTSIDE, REFLECTOR = range(3)
+
+
+class LeastSquares(NamedTuple):
+    """Sufficient statistics and estimates of all arms, in few arrays: each costs compile time."""
+
+    numbers: FloatArray  # (n_arms, 5)
+    vectors: FloatArray  # (n_arms, 3 + BLOCK, d)
+    matrices: FloatArray  # (n_arms, 3, d, d)
+    scratch: FloatArray  # (3, d)
+    scratch_matrices: FloatArray  # (2, d, d)
+    observe_routine: int  # addresses in this process, as the next
+    repair_routine: int
+
+    @property
+    def count(self) -> FloatArray:
+        """Rows seen (n_arms,)."""
+        return self.numbers[:, COUNT]
+
+    @property
+    def estimate(self) -> FloatArray:
+        """What decisions use (n_arms, d)."""
+        return self.vectors[:, ESTIMATE]
+
+    @property
+    def gram(self) -> FloatArray:
+        """Gram matrices (n_arms, d, d), the waiting rows included."""
+        rows = self.vectors[:, ROWS:] * (
+            np.arange(BLOCK)[None, :, None] < self.numbers[:, WAITING][:, None, None]
+        )
+        return self.matrices[:, GRAM] + np.einsum("kbi,kbj->kij", rows, rows)
+
+
+def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
+    """The state before the first row."""
+    model = LeastSquares(
+        memory.take(n_arms, 5),
+        memory.take(n_arms, 3 + BLOCK, d),
+        memory.take(n_arms, 3, d, d),
+        memory.take(3, d),
+        memory.take(2, d, d),
+        OBSERVE.address,
+        REPAIR.address,
+    )
+    model.numbers[:, GROWTH] = 1.0
+    model.matrices[:, BASIS] = np.eye(d)
+    return model
+
+
+def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    """Take in one row: O(d²)."""
+    observe_row(model, warmup, arm, x, y)
+
+
+def repair(
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
+) -> None:
+    """What :func:`observe` does rarely: a row while G is singular, or a refresh."""
+    repair_row(model, warmup, arm, x, error, s)
+
+
+@template_kernel
+def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    """The work of :func:`observe`."""
+    d = x.shape[0]
+    numbers, vectors, v = model.numbers[arm], model.vectors[arm], model.scratch[GAIN]
+    inverse, solution = model.matrices[arm, INVERSE], vectors[SOLUTION]
+    error = y - inner(solution, x)
+    s = 1.0 + multiply(inverse, x, v)
+    place = int(numbers[WAITING])
+    for i in range(d):
+        vectors[MOMENT, i] += x[i] * y
+        vectors[ROWS + place, i] = x[i]
+    numbers[COUNT] += 1.0
+    numbers[WAITING] += 1.0
+    if place == BLOCK - 1:
+        settle(model.matrices[arm, GRAM], vectors, numbers)
+    regular = numbers[RANK] == d
+    if regular:
+        gain = error / s
+        for i in range(d):
+            solution[i] += v[i] * gain
+            vectors[ESTIMATE, i] = solution[i]
+        add_outer(inverse, v, -1.0 / s)
+        numbers[GROWTH] *= s
+    stale = numbers[GROWTH] > REFRESH_GROWTH or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
+    if stale or not regular:
+        repair(model, warmup, arm, x, error, s)
+
+
+@kernel
+def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
+    """Add an arm's waiting rows to its G."""
+    d = gram.shape[0]
+    n = int(numbers[WAITING])
+    for k in range(n, BLOCK):
+        for i in range(d):
+            vectors[ROWS + k, i] = 0.0
+    r0, r1, r2, r3 = vectors[ROWS], vectors[ROWS + 1], vectors[ROWS + 2], vectors[ROWS + 3]
+    for i in range(d):
+        x0, x1, x2, x3 = r0[i], r1[i], r2[i], r3[i]
+        for j in range(d):
+            gram[i, j] += (x0 * r0[j] + x1 * r1[j]) + (x2 * r2[j] + x3 * r3[j])
+    numbers[WAITING] = 0.0
+
+
+@template_kernel
+def repair_row(
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
+) -> None:
+    """The work of :func:`repair`: O(d³)."""
+    d = x.shape[0]
+    numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
+    settle(matrices[GRAM], vectors, numbers)
+    if numbers[RANK] < d:
+        observe_while_singular(numbers, vectors, matrices, x, error, s, model.scratch)
+    grown = numbers[GROWTH] > REFRESH_GROWTH
+    if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
+        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
+    if numbers[RANK] == d or warmup == PINV:
+        copy(vectors[SOLUTION], vectors[ESTIMATE])
+    elif warmup == RIDGE:
+        ridge(numbers[COUNT], vectors, matrices[GRAM], model.scratch, model.scratch_matrices)
+
+
+@template_kernel
+def observe_while_singular(
+    numbers: FloatArray,
+    vectors: FloatArray,
+    matrices: FloatArray,
+    x: FloatArray,
+    error: float,
+    s: float,
+    scratch: FloatArray,
+) -> None:
+    """Greville's step; at full rank a refresh is asked for."""
+    d = x.shape[0]
+    inverse, solution = matrices[INVERSE], vectors[SOLUTION]
+    v, k = scratch[GAIN], scratch[OUTSIDE]
+    outside = widen(matrices[BASIS], int(numbers[RANK]), x, k, scratch[REFLECTOR])
+    if outside > 0.0:
+        numbers[RANK] += 1.0
+        for i in range(d):
+            k[i] /= outside
+            solution[i] += k[i] * error
+        for i in range(d):
+            for j in range(d):
+                inverse[i, j] += s * k[i] * k[j] - v[i] * k[j] - k[i] * v[j]
+    else:
+        for i in range(d):
+            solution[i] += v[i] * (error / s)
+        add_outer(inverse, v, -1.0 / s)
+        numbers[GROWTH] *= s
+    if numbers[RANK] == d:
+        numbers[GROWTH] = 2.0 * REFRESH_GROWTH
+
+
+@template_kernel
+def own_scale(gram: FloatArray, z: FloatArray) -> float:
+    """The Gram matrix's scale along z, Σ z²diag(G), or 1 where that is 0."""
+    total = 0.0
+    for i in range(z.shape[0]):
+        total += z[i] * z[i] * gram[i, i]
+    return total if total > 0.0 else 1.0
+
+
+@template_kernel
+def refresh(
+    numbers: FloatArray,
+    vectors: FloatArray,
+    matrices: FloatArray,
+    scratch: FloatArray,
+    scratch_matrices: FloatArray,
+) -> None:
+    """Compute G⁺ and the solution afresh from G and m; kept as they are if G is near singular.
+
+    D is the Gram matrix's own scale along each row of Z, which keeps features of small units from
+    being rounded away.
+    """
+    gram, inverse, basis = matrices[GRAM], matrices[INVERSE], matrices[BASIS]
+    complete, result = scratch_matrices[0], scratch_matrices[1]
+    numbers[FRESH] = numbers[COUNT]
+    numbers[GROWTH] = 1.0
+    d = gram.shape[0]
+    free = d - int(numbers[RANK])
+    for i in range(d):
+        copy(gram[i], complete[i])
+    for k in range(free):
+        add_outer(complete, basis[k], own_scale(gram, basis[k]))
+    if not invert(complete, result, scratch[GAIN]):
+        return
+    for i in range(d):
+        copy(result[i], inverse[i])
+    for k in range(free):
+        add_outer(inverse, basis[k], -1.0 / own_scale(gram, basis[k]))
+    for i in range(d):
+        vectors[SOLUTION, i] = inner(inverse[i], vectors[MOMENT])
+
+
+@template_kernel
+def ridge(
+    count: float,
+    vectors: FloatArray,
+    gram: FloatArray,
+    scratch: FloatArray,
+    scratch_matrices: FloatArray,
+) -> None:
+    """Estimate (G + p²I)⁻¹m with p = ‖X‖₂/n: used only while G is singular."""
+    matrix, directions = scratch_matrices[0], scratch_matrices[1]
+    values, moment, estimate = scratch[GAIN], vectors[MOMENT], vectors[ESTIMATE]
+    d = matrix.shape[0]
+    for i in range(d):
+        copy(gram[i], matrix[i])
+    eigen(matrix, directions, values)
+    largest = 0.0
+    for k in range(d):
+        largest = max(largest, values[k])
+    penalty = largest / (count * count)
+    for i in range(d):
+        estimate[i] = 0.0
+    for k in range(d):
+        if largest > 0.0:
+            share = inner(directions[k], moment) / (values[k] + penalty)
+            for i in range(d):
+                estimate[i] += share * directions[k, i]
+
+
+def summarise_by(routine: int, model: LeastSquares, arm: int) -> None:
+    """:func:`summarise`, in compiled code by the routine's address."""
+    summarise(model, arm)
+
+
+@template_kernel
+def summarise(model: LeastSquares, arm: int) -> None:
+    """At most d rows with the same G and m as all rows of an arm.
+
+    From :math:`G = \\sum \\lambda uu^\\top` the rows are :math:`\\sqrt\\lambda u` with rewards
+    :math:`u^\\top m/\\sqrt\\lambda`: in the rows of ``scratch_matrices[0]`` and in
+    ``scratch[GAIN]``; rows outside the span are 0.
+    """
+    numbers, vectors = model.numbers[arm], model.vectors[arm]
+    gram, moment = model.matrices[arm, GRAM], vectors[MOMENT]
+    settle(gram, vectors, numbers)
+    rows, directions, rewards = (
+        model.scratch_matrices[0],
+        model.scratch_matrices[1],
+        model.scratch[GAIN],
+    )
+    d = gram.shape[0]
+    for i in range(d):
+        copy(gram[i], rows[i])
+    eigen(rows, directions, rewards)
+    largest = 0.0
+    for k in range(d):
+        largest = max(largest, rewards[k])
+    for k in range(d):
+        value = rewards[k]
+        root = math.sqrt(value) if value > d * 1e-15 * largest else 0.0
+        rewards[k] = inner(directions[k], moment) / root if root > 0.0 else 0.0
+        for i in range(d):
+            rows[k, i] = directions[k, i] * root
+
+
+def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> None:
+    """Add the rows of ``other`` to those of ``model``: G, m and counts add up.
+
+    ``other`` hands over at most d rows per arm that stand for all of its own.
+    """
+    for arm, count in enumerate(other.count):
+        values, directions = np.linalg.eigh(other.gram[arm])
+        kept = values > len(values) * 1e-15 * max(values.max(), 0.0)
+        for value, direction in zip(values[kept], directions.T[kept], strict=True):
+            row = np.ascontiguousarray(direction * math.sqrt(value))
+            reward = float(direction @ other.vectors[arm, MOMENT]) / math.sqrt(value)
+            learn(model, WARMUPS.index(warmup), arm, row, reward)
+        model.numbers[arm, COUNT] += count - kept.sum()
+
+
+def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    """:func:`observe`, for callers that are not compiled."""
+    if not model.observe_routine:
+        observe(model, warmup, arm, x, y)
+        return
+    arrays = (
+        model.numbers,
+        model.vectors,
+        model.matrices,
+        model.scratch,
+        model.scratch_matrices,
+    )
+    n_arms, _, d = model.vectors.shape
+    addresses = [array.ctypes.data for array in arrays]
+    OBSERVE.compiled.ctypes(
+        *addresses, n_arms, d, model.repair_routine, warmup, arm, x.ctypes.data, y
+    )
+
+
+# Compiled callers reach `observe`, `repair` and `summarise` through addresses: see `compilation.Routine`.
+MODEL_SIGNATURE = "int64, " * 8
+
+
+@template_kernel
+def pointers(model: LeastSquares) -> tuple[int, ...]:
+    """Addresses, n_arms and d: how a routine is told of a model."""
+    return (
+        pointer(model.numbers),
+        pointer(model.vectors),
+        pointer(model.matrices),
+        pointer(model.scratch),
+        pointer(model.scratch_matrices),
+        model.vectors.shape[0],
+        model.vectors.shape[2],
+        model.repair_routine,
+    )
+
+
+@template_kernel
+def model_at(a: int, b: int, c: int, d: int, e: int, n: int, size: int, f: int) -> LeastSquares:
+    """The model that :func:`pointers` tells of."""
+    return LeastSquares(
+        array_at(a, (n, 5)),
+        array_at(b, (n, 3 + BLOCK, size)),
+        array_at(c, (n, 3, size, size)),
+        array_at(d, (3, size)),
+        array_at(e, (2, size, size)),
+        0,
+        f,
+    )
+
+
+@Routine(f"void({MODEL_SIGNATURE} int64, int64, int64, float64)")
+def OBSERVE(a, b, c, d, e, n, size, f, warmup, arm, x, y):  # type: ignore[no-untyped-def]
+    observe_row(model_at(a, b, c, d, e, n, size, f), warmup, arm, array_at(x, (size,)), y)
+
+
+@Routine(f"void({MODEL_SIGNATURE} int64, int64, int64, float64, float64)")
+def REPAIR(a, b, c, d, e, n, size, f, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
+    model = model_at(a, b, c, d, e, n, size, f)
+    repair_row(model, warmup, arm, array_at(x, (size,)), error, s)
+
+
+@Routine(f"void({MODEL_SIGNATURE} int64)")
+def SUMMARISE(a, b, c, d, e, n, size, f, arm):  # type: ignore[no-untyped-def]
+    summarise(model_at(a, b, c, d, e, n, size, f), arm)
+
+
+@overload(observe, strict=False, jit_options=INLINE_OPTIONS)
+def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
+    def compiled(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
+        call(model.observe_routine, (*pointers(model), warmup, arm, pointer(x), y))
+
+    return compiled
+
+
+@overload(repair, strict=False, jit_options=INLINE_OPTIONS)
+def _repair(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
+    def compiled(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
+        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), error, s))
+
+    return compiled
+
+
+@overload(summarise_by, strict=False, jit_options=INLINE_OPTIONS)
+def _summarise_by(routine, model, arm):  # type: ignore[no-untyped-def]
+    def compiled(routine, model, arm):  # type: ignore[no-untyped-def]
+        call(routine, (*pointers(model), arm))
+
+    return compiled

@@ -1,0 +1,56 @@
+"""The span of the rows seen so far.
+
+Kept as an orthogonal matrix whose first d - rank rows, Z, span the complement of the rows' span and
+whose others span it. It starts as the identity; each time the span grows, at most d times, a
+Householder reflection of Z's rows turns the new direction into the last of them. A row x is inside
+the span when Zx = 0 up to ``TOLERANCE``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from greedyfirst.compilation import kernel
+from greedyfirst.linalg import inner
+from greedyfirst.validation import FloatArray
+
+# A row adds a direction when the part of it outside the span exceeds this share of its norm:
+# well above the rounding of Z (about 1e-15), well below features whose scales differ by 10⁸.
+TOLERANCE = 1e-11
+
+
+@kernel
+def widen(
+    basis: FloatArray, rank: int, x: FloatArray, outside: FloatArray, reflector: FloatArray
+) -> float:
+    """Take x into the span of ``rank`` dimensions kept in ``basis`` (d, d).
+
+    Returns the squared length of x's part outside the span, 0 when x was inside; the caller's rank
+    grows by one when it is positive. The part itself is left in ``outside`` (d,); ``reflector``
+    (d,) is scratch.
+    """
+    d = x.shape[0]
+    free = d - rank
+    w = reflector
+    for i in range(d):
+        outside[i] = 0.0
+    squared = 0.0
+    for k in range(free):
+        w[k] = inner(basis[k], x)
+        squared += w[k] * w[k]
+        for i in range(d):
+            outside[i] += w[k] * basis[k, i]
+    if squared <= TOLERANCE * TOLERANCE * inner(x, x):
+        return 0.0
+    w[free - 1] += math.copysign(math.sqrt(squared), w[free - 1])
+    length = 0.0
+    for k in range(free):
+        length += w[k] * w[k]
+    for i in range(d):
+        total = 0.0
+        for k in range(free):
+            total += w[k] * basis[k, i]
+        total *= 2.0 / length
+        for k in range(free):
+            basis[k, i] -= total * w[k]
+    return squared

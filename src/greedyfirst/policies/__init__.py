@@ -1,0 +1,51 @@
+"""How an arm is chosen: one algorithm, one file, named as in the paper."""
+
+from greedyfirst.policies import (
+    epsilon_greedy,
+    fixed_arm,
+    greedy,
+    greedy_first,
+    oful,
+    ols_bandit,
+    prior_free_thompson_sampling,
+    thompson_sampling,
+    uniform,
+)
+from greedyfirst.policies.epsilon_greedy import EpsilonGreedy
+from greedyfirst.policies.fixed_arm import FixedArm
+from greedyfirst.policies.greedy import Greedy
+from greedyfirst.policies.greedy_first import GreedyFirst
+from greedyfirst.policies.oful import OFUL
+from greedyfirst.policies.ols_bandit import OLSBandit
+from greedyfirst.policies.policy import KERNELS, Policy
+from greedyfirst.policies.prior_free_thompson_sampling import PriorFreeThompsonSampling
+from greedyfirst.policies.thompson_sampling import ThompsonSampling
+from greedyfirst.policies.uniform import Uniform
+
+__all__ = [
+    "OFUL",
+    "POLICIES",
+    "EpsilonGreedy",
+    "FixedArm",
+    "Greedy",
+    "GreedyFirst",
+    "OLSBandit",
+    "Policy",
+    "PriorFreeThompsonSampling",
+    "ThompsonSampling",
+    "Uniform",
+]
+
+#: The policies' table: a policy joins everything by a row here.
+POLICIES = {
+    Greedy: greedy,
+    GreedyFirst: greedy_first,
+    OLSBandit: ols_bandit,
+    OFUL: oful,
+    ThompsonSampling: thompson_sampling,
+    PriorFreeThompsonSampling: prior_free_thompson_sampling,
+    EpsilonGreedy: epsilon_greedy,
+    Uniform: uniform,
+    FixedArm: fixed_arm,
+}
+KERNELS.update({policy.Record: module for policy, module in POLICIES.items()})

@@ -1,0 +1,226 @@
+"""Greedy-First (Algorithms 3 and 5): greedy until an arm's samples are not diverse enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from greedyfirst.compilation import kernel, template_kernel
+from greedyfirst.linalg import inner
+from greedyfirst.memory import Memory
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.policies import diversity_watch, greedy
+from greedyfirst.policies import policy as kernels
+from greedyfirst.policies.diversity_watch import (
+    CLOCK,
+    DROPPED,
+    EXPLORES,
+    MODE,
+    NEXT_TEST,
+    OFFSET,
+    ON_ALARM,
+    SPANS,
+    SWITCHED_AT,
+    DiversityWatch,
+)
+from greedyfirst.policies.greedy import GreedyState
+from greedyfirst.policies.ols_bandit import OLSBandit
+from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
+from greedyfirst.validation import FloatArray, choice, flag, number, whole_number, wrong
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyFirst(Policy):
+    r"""Greedy-First: run greedily, watch every arm's smallest eigenvalue, explore if one falls short.
+
+    Switches to ``fallback`` at the first :math:`t > t_0` with
+    :math:`\min_i \lambda_{\min}(X_i^\top X_i) < \lambda_0t/4` (Algorithm 3). Without λ₀ it is
+    estimated at t₀ as :math:`\hat\lambda_0 = \min_i\lambda_{\min}/(2t_0)`, and a zero estimate
+    switches at once (Algorithm 5). Rate optimal whether or not contexts are diverse (Theorem 3).
+    The test is exact and costs almost nothing: see :mod:`greedyfirst.policies.diversity_watch`.
+
+    Parameters
+    ----------
+    warmup, initial_pulls
+        Of the greedy phase, as in :class:`~greedyfirst.policies.greedy.Greedy`.
+    t0
+        Rounds before the test begins; ``None`` is 4·K·d.
+    lambda0
+        λ₀ of the test; ``None`` estimates it at t₀.
+    fallback
+        The policy that explores after a switch: any other than Greedy-First itself.
+    span
+        ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
+        seen so far: rewards depend on β only there, so collinear or one-hot features do not force
+        a switch.
+    carry_over
+        Whether a switch hands the greedy phase's samples to the fallback's all-sample estimators.
+        ``False``, as in the paper's figures, starts it afresh.
+    on_alarm
+        What to do when an arm falls short: ``"explore"`` switches to the fallback (the paper's
+        algorithm), ``"drop"`` drops the arm and stays greedy, ``"hold"`` stays greedy and leaves
+        the arm to the decision-maker. The last arm is never dropped.
+    lambda0_minimum
+        An estimate of λ₀ below this counts as zero.
+    test_after
+        Rounds before the test against λ₀t/4 begins; ``None`` is t₀. The practice of the paper's
+        figures is 2·t₀.
+
+    Departures
+    ----------
+    An arm's λ_min counts as exactly 0 while its Gram matrix is numerically singular.
+    """
+
+    warmup: str = "none"
+    initial_pulls: int = 0
+    t0: int | None = None
+    lambda0: float | None = None
+    fallback: Policy = field(default_factory=OLSBandit)
+    span: str = "full"
+    carry_over: bool = False
+    on_alarm: str = "explore"
+    lambda0_minimum: float = 0.0
+    test_after: int | None = None
+
+    exact_probabilities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choice("warmup", self.warmup, WARMUPS)
+        whole_number("initial_pulls", self.initial_pulls, at_least=0)
+        if self.t0 is not None:
+            whole_number("t0", self.t0, at_least=1)
+        if self.lambda0 is not None:
+            number("lambda0", self.lambda0, above=0)
+        if not isinstance(self.fallback, Policy) or isinstance(self.fallback, GreedyFirst):
+            raise wrong("fallback", self.fallback, "a policy other than GreedyFirst")
+        choice("span", self.span, SPANS)
+        flag("carry_over", self.carry_over)
+        choice("on_alarm", self.on_alarm, ON_ALARM)
+        number("lambda0_minimum", self.lambda0_minimum, at_least=0)
+        if self.test_after is not None:
+            whole_number("test_after", self.test_after, at_least=1)
+
+    def record(self, n_arms: int, n_features: int) -> Any:
+        """The compiled form."""
+        t0 = 4 * n_arms * n_features if self.t0 is None else int(self.t0)
+        return self.Record(
+            warmup=WARMUPS.index(self.warmup),
+            initial_pulls=int(self.initial_pulls),
+            t0=t0,
+            lambda0=0.0 if self.lambda0 is None else float(self.lambda0),
+            fallback=self.fallback.record(n_arms, n_features),
+            span=SPANS.index(self.span),
+            carry_over=(least_squares.SUMMARISE.address or 1) if self.carry_over else 0,
+            on_alarm=ON_ALARM.index(self.on_alarm),
+            lambda0_minimum=float(self.lambda0_minimum),
+            test_after=t0 if self.test_after is None else int(self.test_after),
+        )
+
+    def probabilities(
+        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
+    ) -> FloatArray:
+        """Those of the policy that decides at this step."""
+        allowed = np.where(state.watch.arms[:, DROPPED] != 0.0, 0.0, eligible)
+        if state.explores:
+            own_step = step - int(state.watch.numbers[OFFSET])
+            return self.fallback.probabilities(
+                record.fallback, state.fallback, own_step, context, allowed
+            )
+        return greedy.Greedy.probabilities(self, record, state.greedy, step, context, allowed)  # type: ignore[arg-type]
+
+
+class GreedyFirstState(NamedTuple):
+    """The greedy policy's state, the fallback's, and the watch over the arms."""
+
+    greedy: GreedyState  # keeps learning from all samples, also after a switch
+    fallback: Any
+    watch: DiversityWatch
+    allowed: FloatArray  # (n_arms,) scratch: eligible arms that have not been dropped
+
+    @property
+    def explores(self) -> bool:
+        """Whether the fallback decides."""
+        return bool(self.watch.numbers[MODE] == EXPLORES)
+
+    @property
+    def model(self) -> Any:
+        """The estimates that decisions are made with."""
+        return self.fallback.model if self.explores else self.greedy.model
+
+
+def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFirstState:
+    """The state before the first decision."""
+    return GreedyFirstState(
+        greedy.init(policy, n_arms, n_features, memory),
+        kernels.init(policy.fallback, n_arms, n_features, memory),
+        diversity_watch.init(memory, n_arms, n_features, policy),
+        memory.take(n_arms),
+    )
+
+
+@template_kernel
+def choose(
+    policy: Any,
+    state: GreedyFirstState,
+    step: int,
+    context: FloatArray,
+    eligible: FloatArray,
+    rng: np.uint64,
+) -> int:
+    """Greedy's choice, or the fallback's after a switch."""
+    watch, allowed = state.watch, state.allowed
+    for arm in range(allowed.shape[0]):
+        allowed[arm] = eligible[arm] if watch.arms[arm, DROPPED] == 0.0 else 0.0
+    if watch.numbers[MODE] == EXPLORES:
+        own_step = step - int(watch.numbers[OFFSET])
+        return kernels.choose(policy.fallback, state.fallback, own_step, context, allowed, rng)
+    return greedy.choose(policy, state.greedy, step, context, allowed, rng)
+
+
+@template_kernel
+def update(
+    policy: Any,
+    state: GreedyFirstState,
+    step: int,
+    context: FloatArray,
+    arm: int,
+    reward: float,
+) -> None:
+    """Learn, then test whether every arm's samples are diverse enough."""
+    watch = state.watch
+    greedy.update(policy, state.greedy, step, context, arm, reward)
+    watch.numbers[CLOCK] += 1.0
+    if watch.numbers[MODE] == EXPLORES:
+        own_step = max(step - int(watch.numbers[OFFSET]), FOREIGN)
+        kernels.update(policy.fallback, state.fallback, own_step, context, arm, reward)
+    if policy.span != 0:
+        diversity_watch.see(watch, context)
+    if watch.numbers[CLOCK] > watch.numbers[NEXT_TEST] and watch.numbers[MODE] != EXPLORES:
+        diversity_watch.test(policy, watch, state.greedy.model)
+        if watch.numbers[MODE] == EXPLORES:
+            switch(policy, state, step)
+
+
+@kernel
+def switch(policy: Any, state: GreedyFirstState, step: int) -> None:
+    """Start the fallback after decision ``step``, with the greedy phase's samples or afresh."""
+    watch = state.watch
+    watch.numbers[OFFSET] = step
+    watch.numbers[SWITCHED_AT] = watch.numbers[CLOCK]
+    if policy.carry_over != 0:
+        hand_over(policy, state)
+
+
+@kernel
+def hand_over(policy: Any, state: GreedyFirstState) -> None:
+    """Teach the fallback the greedy phase's samples, by at most d rows per arm."""
+    model = state.greedy.model
+    rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]
+    for arm in range(state.allowed.shape[0]):
+        least_squares.summarise_by(policy.carry_over, model, arm)
+        for k in range(rows.shape[0]):
+            if inner(rows[k], rows[k]) > 0.0:
+                kernels.update(policy.fallback, state.fallback, SUMMARY, rows[k], arm, rewards[k])

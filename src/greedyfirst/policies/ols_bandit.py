@@ -1,0 +1,158 @@
+"""OLS Bandit (Algorithm 4, appendix): forced samples on a doubling schedule, greedy in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from greedyfirst.compilation import inline_kernel, kernel, template_kernel
+from greedyfirst.memory import Memory
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
+from greedyfirst.policies import initial_pulls
+from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import best, certain, predict, share_of_best
+from greedyfirst.validation import FloatArray, choice, number, whole_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class OLSBandit(Policy):
+    r"""OLS Bandit (Goldenshluger and Zeevi; Bastani and Bayati), Algorithm 4.
+
+    Arm i is forced at the times
+    :math:`\mathcal T_i = \{(2^n - 1)Kq + j : n \ge 0,\ q(i-1) < j \le qi\}`. At all others,
+    arms whose forced-sample estimate is within h/2 of the best one's stay in the race, and the
+    all-sample estimate picks among them. O(Kd) a decision, O(d²) an update.
+
+    Parameters
+    ----------
+    h
+        The margin by which a sub-optimal arm is worse (Assumption 4); the filter is h/2.
+    q
+        Forced samples per arm in each round of the schedule.
+    warmup
+        As in :class:`~greedyfirst.policies.greedy.Greedy`, for both estimators.
+    initial_pulls
+        Pulls of each arm, in turns, before the schedule begins; they count as forced samples.
+        The practice of the paper's figures is ``initial_pulls=n_features``, its text 0.
+    """
+
+    h: float = 5.0
+    q: int = 1
+    warmup: str = "none"
+    initial_pulls: int = 0
+
+    exact_probabilities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        number("h", self.h, above=0)
+        whole_number("q", self.q, at_least=1)
+        choice("warmup", self.warmup, WARMUPS)
+        whole_number("initial_pulls", self.initial_pulls, at_least=0)
+
+    def record(self, n_arms: int, n_features: int) -> Any:
+        """The compiled form."""
+        return self.Record(
+            float(self.h), int(self.q), WARMUPS.index(self.warmup), int(self.initial_pulls)
+        )
+
+    def probabilities(
+        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
+    ) -> FloatArray:
+        """1 for the forced or best arm; best arms that tie share it."""
+        arm = forced(record, state, step, eligible)
+        if arm >= 0:
+            return certain(arm, len(eligible))
+        keep_contenders(record, state, context, eligible)
+        return share_of_best(state.model.estimate @ context, state.contenders)
+
+
+class OLSBanditState(NamedTuple):
+    """Two least squares estimators per arm."""
+
+    model: LeastSquares  # on all samples
+    forced: LeastSquares  # on the forced samples
+    initial: FloatArray  # (n_arms, 3), see initial_pulls
+    scores: FloatArray  # (n_arms,) scratch
+    contenders: FloatArray  # (n_arms,) scratch: 1 for arms that pass the filter
+
+
+def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
+    """The state before the first decision."""
+    return OLSBanditState(
+        least_squares.init(memory, n_arms, n_features),
+        least_squares.init(memory, n_arms, n_features),
+        initial_pulls.init(memory, n_arms),
+        memory.take(n_arms),
+        memory.take(n_arms),
+    )
+
+
+@inline_kernel
+def scheduled(q: int, n_arms: int, step: int) -> int:
+    """The arm i whose forced-sample times contain ``step``, or -1."""
+    block = n_arms * q
+    first = 0  # (2ⁿ - 1)Kq for n = 0, 1, …
+    while step > first + block:
+        first = 2 * first + block
+    if step <= first:
+        return -1
+    return (step - first - 1) // q
+
+
+@kernel
+def forced(policy: Any, state: OLSBanditState, step: int, eligible: FloatArray) -> int:
+    """The arm that this step must pull, or -1."""
+    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+    if arm < 0 and step > eligible.shape[0] * policy.initial_pulls:
+        arm = scheduled(policy.q, eligible.shape[0], step)
+    if arm >= 0 and eligible[arm] == 0.0:
+        return -1
+    return arm
+
+
+@kernel
+def keep_contenders(
+    policy: Any, state: OLSBanditState, context: FloatArray, eligible: FloatArray
+) -> None:
+    """Mark the eligible arms within h/2 of the best by the forced-sample estimates."""
+    predict(state.forced.vectors, ESTIMATE, context, state.scores)
+    highest = -np.inf
+    for arm in range(eligible.shape[0]):
+        if eligible[arm] != 0.0:
+            highest = max(highest, state.scores[arm])
+    for arm in range(eligible.shape[0]):
+        near = state.scores[arm] >= highest - policy.h / 2.0
+        state.contenders[arm] = 1.0 if eligible[arm] != 0.0 and near else 0.0
+
+
+@template_kernel
+def choose(
+    policy: Any,
+    state: OLSBanditState,
+    step: int,
+    context: FloatArray,
+    eligible: FloatArray,
+    rng: np.uint64,
+) -> int:
+    """The forced arm, else the best by all samples among those near the best by forced ones."""
+    arm = forced(policy, state, step, eligible)
+    if arm >= 0:
+        return arm
+    keep_contenders(policy, state, context, eligible)
+    predict(state.model.vectors, ESTIMATE, context, state.scores)
+    return best(state.scores, state.contenders, rng)
+
+
+@template_kernel
+def update(
+    policy: Any, state: OLSBanditState, step: int, context: FloatArray, arm: int, reward: float
+) -> None:
+    """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
+    least_squares.observe(state.model, policy.warmup, arm, context, reward)
+    for other in range(state.contenders.shape[0]):
+        state.contenders[other] = 1.0
+    if step > 0 and forced(policy, state, step, state.contenders) == arm:
+        least_squares.observe(state.forced, policy.warmup, arm, context, reward)

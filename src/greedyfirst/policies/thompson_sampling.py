@@ -1,0 +1,156 @@
+"""Thompson sampling with a Gaussian prior (the paper's prior-dependent TS)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from greedyfirst.compilation import kernel, template_kernel
+from greedyfirst.linalg import inner, quadratic
+from greedyfirst.memory import Memory
+from greedyfirst.models import gaussian_posterior, noise_scale
+from greedyfirst.models.gaussian_posterior import COVARIANCE, MEAN, GaussianPosterior
+from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
+from greedyfirst.policies.gaussian_race import chances_of_highest
+from greedyfirst.policies.policy import SUMMARY, Policy
+from greedyfirst.policies.selection import best
+from greedyfirst.randomness import normal
+from greedyfirst.validation import FloatArray, array, number, wrong
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ThompsonSampling(Policy):
+    r"""Thompson sampling: draw each arm's parameter from its posterior, play the best draw.
+
+    Posterior :math:`\beta_i \sim N(\mu_i, \Sigma_i)` from the prior and rewards with noise
+    :math:`N(0, \hat\sigma^2)`, σ̂ taken at the time of each update. The decision needs the draws
+    only through :math:`x^\top\tilde\beta_i \sim N(x^\top\mu_i, x^\top\Sigma_i x)`, independent
+    across arms: one normal draw per arm gives decisions of exactly the same law as drawing whole
+    parameters. O(Kd²) a decision.
+
+    Parameters
+    ----------
+    prior_mean
+        A number (the same for all coefficients) or a vector (n_features,).
+    prior_covariance
+        A number v (v·I), a vector (the diagonal) or a positive definite matrix.
+    sigma, sigma_start
+        As in :class:`~greedyfirst.policies.oful.OFUL`.
+    """
+
+    prior_mean: Any = 0.0
+    prior_covariance: Any = 1.0
+    sigma: float | None = None
+    sigma_start: float = 1.0
+
+    exact_probabilities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checked_sigma(self.sigma)
+        number("sigma_start", self.sigma_start, above=0)
+        for name, most in (("prior_mean", 1), ("prior_covariance", 2)):
+            value = np.asarray(getattr(self, name))
+            if value.ndim > most:
+                raise wrong(name, getattr(self, name), f"a number or an array of at most {most} axes")
+            array(name, np.atleast_1d(value), (None,) * max(value.ndim, 1))
+            object.__setattr__(self, name, _plain(value))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def record(self, n_arms: int, n_features: int) -> Any:
+        """The compiled form: the prior as a vector and a matrix."""
+        mean = np.asarray(self.prior_mean, dtype=np.float64)
+        mean = np.full(n_features, mean) if mean.ndim == 0 else mean
+        mean = array("prior_mean", mean, (n_features,))
+        covariance = np.asarray(self.prior_covariance, dtype=np.float64)
+        if covariance.ndim < 2:
+            diagonal = np.full(n_features, covariance) if covariance.ndim == 0 else covariance
+            covariance = np.diag(array("prior_covariance", diagonal, (n_features,)))
+        covariance = array("prior_covariance", covariance, (n_features, n_features))
+        symmetric = np.allclose(covariance, covariance.T, rtol=1e-12, atol=0)
+        if not symmetric or np.linalg.eigvalsh(covariance)[0] <= 0:
+            raise wrong("prior_covariance", self.prior_covariance, "symmetric positive definite")
+        sigma = UNKNOWN if self.sigma is None else float(self.sigma)
+        return self.Record(mean, covariance, sigma, float(self.sigma_start))
+
+    def probabilities(
+        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
+    ) -> FloatArray:
+        """The chance that each arm's draw is the highest, by quadrature."""
+        model = state.model
+        variances = np.einsum("i,kij,j->k", context, model.covariance, context)
+        return chances_of_highest(model.estimate @ context, variances, eligible)
+
+
+def _plain(value: np.ndarray) -> Any:
+    """A number or nested tuples: what a frozen record can hold, compare and print."""
+    if value.ndim == 0:
+        return float(value)
+    return tuple(_plain(item) for item in value)
+
+
+class ThompsonSamplingState(NamedTuple):
+    """Posterior per arm."""
+
+    model: GaussianPosterior
+    noise: FloatArray  # (2,), see noise_scale
+    scores: FloatArray  # (n_arms,) scratch
+
+
+def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> ThompsonSamplingState:
+    """The state before the first decision."""
+    return ThompsonSamplingState(
+        gaussian_posterior.init(memory, n_arms, policy.prior_mean, policy.prior_covariance),
+        noise_scale.init(memory),
+        memory.take(n_arms),
+    )
+
+
+@kernel
+def draw_scores(
+    model: GaussianPosterior, scale: float, context: FloatArray, rng: np.uint64, scores: FloatArray
+) -> None:
+    """One draw of x'β per arm, β ~ N(μ, scale²Σ)."""
+    for arm in range(scores.shape[0]):
+        variance = quadratic(model.matrices[arm, COVARIANCE], context)
+        spread = scale * math.sqrt(max(variance, 0.0))
+        scores[arm] = inner(model.vectors[arm, MEAN], context) + spread * normal(rng, arm)
+
+
+@template_kernel
+def choose(
+    policy: Any,
+    state: ThompsonSamplingState,
+    step: int,
+    context: FloatArray,
+    eligible: FloatArray,
+    rng: np.uint64,
+) -> int:
+    """The arm with the highest draw."""
+    draw_scores(state.model, 1.0, context, rng, state.scores)
+    return best(state.scores, eligible, rng)
+
+
+@template_kernel
+def update(
+    policy: Any,
+    state: ThompsonSamplingState,
+    step: int,
+    context: FloatArray,
+    arm: int,
+    reward: float,
+) -> None:
+    """One row for the posterior, with the noise scale as it is known at this time."""
+    model = state.model
+    n_arms, _, d = model.vectors.shape
+    sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
+    gaussian_posterior.observe(model, arm, context, reward, sigma * sigma)
+    if step != SUMMARY:  # it has no residual of its own
+        noise_scale.observe(state.noise, reward - inner(model.vectors[arm, MEAN], context))

@@ -1,0 +1,93 @@
+"""A problem that is the user's own table of contexts and rewards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from greedyfirst.problems.frozen_array import frozen_array
+from greedyfirst.problems.problem import Draw, measure_regrets
+from greedyfirst.validation import FloatArray, flag, whole_number, wrong
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableProblem:
+    """Rows of known contexts and rewards of every arm, as in the real data of Figure 4.
+
+    Parameters
+    ----------
+    contexts : array (n, n_features)
+        One context per row.
+    rewards : array (n, n_arms)
+        What each arm would pay in that row.
+    expected : array (n, n_arms) or None
+        Expected rewards, from which regrets are taken; None takes them from ``rewards``, so that
+        with rewards of 1 for the right arm and 0 otherwise a regret is a wrong decision.
+    shuffle : bool
+        True: each draw takes a fresh random permutation of the rows, as Figure 4 does. False:
+        the rows in their order, and the generator is not used.
+    """
+
+    contexts: ArrayLike
+    rewards: ArrayLike
+    expected: ArrayLike | None = None
+    shuffle: bool = False
+    _table: Draw = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        contexts = frozen_array("contexts", self.contexts, (None, None))
+        rewards = frozen_array("rewards", self.rewards, (None, None))
+        if len(rewards) != len(contexts):
+            expected_rows = f"of {len(contexts)} rows, one for each row of contexts"
+            raise wrong("rewards", rewards.shape, expected_rows)
+        object.__setattr__(self, "contexts", contexts)
+        object.__setattr__(self, "rewards", rewards)
+        judged = rewards
+        if self.expected is not None:
+            judged = frozen_array("expected", self.expected, rewards.shape)
+            object.__setattr__(self, "expected", judged)
+        object.__setattr__(self, "shuffle", flag("shuffle", self.shuffle))
+        object.__setattr__(self, "_table", Draw(contexts, rewards, measure_regrets(judged)))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of columns of ``rewards``."""
+        return int(self._table.rewards.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of ``contexts``."""
+        return int(self._table.contexts.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, which is the longest horizon."""
+        return len(self._table.contexts)
+
+    def draw(self, rng: np.random.Generator, horizon: int) -> Draw:
+        """Take ``horizon`` rows: the first ones, or the first of a permutation by ``rng``.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Used only to shuffle.
+        horizon : int
+            The number of steps T, from 1 to n.
+
+        Returns
+        -------
+        Draw
+            contexts (horizon, n_features), rewards (horizon, n_arms), regrets (horizon, n_arms).
+        """
+        if whole_number("horizon", horizon, at_least=1) > self.n_rows:
+            raise wrong("horizon", horizon, f"at most {self.n_rows}, the number of rows")
+        if not self.shuffle:
+            return Draw(*(_head(column, horizon) for column in self._table))
+        order = rng.permutation(self.n_rows)[:horizon]
+        return Draw(*(column.take(order, axis=0) for column in self._table))
+
+
+def _head(rows: FloatArray, horizon: int) -> FloatArray:
+    return rows[:horizon].copy()

@@ -1,0 +1,40 @@
+"""One policy on one problem instance: the compiled loop around the policy's kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from greedyfirst.policies.policy import choose, update
+from greedyfirst.randomness import stream
+from greedyfirst.validation import FloatArray
+
+
+def play(
+    policy: Any,
+    state: Any,
+    seed: int,
+    contexts: FloatArray,
+    rewards: FloatArray,
+    regrets: FloatArray,
+    eligible: FloatArray,
+    grid: np.ndarray,
+    curve: FloatArray,
+) -> None:
+    """Play all rounds of one instance: to be compiled with :func:`compiled_for` a policy.
+
+    ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
+    summed up to round grid[g] goes to curve[g].
+    """
+    total = 0.0
+    point = 0
+    for t in range(contexts.shape[0]):
+        step = t + 1
+        context = contexts[t]
+        arm = choose(policy, state, step, context, eligible, stream(seed, step))
+        total += regrets[t, arm]
+        if point < grid.shape[0] and grid[point] == step:
+            curve[point] = total
+            point += 1
+        update(policy, state, step, context, arm, rewards[t, arm])

@@ -1,0 +1,131 @@
+"""Argument checks: each error names the argument, its value and what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def wrong(name: str, value: Any, expected: str) -> ValueError:
+    """The error for argument ``name`` that is ``value`` and should have been ``expected``."""
+    return ValueError(f"{name} must be {expected}, got {_shown(value)}")
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+) -> float:
+    """``value`` as a finite float inside the given bounds."""
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in (
+            ("above", above),
+            ("at least", at_least),
+            ("below", below),
+            ("at most", at_most),
+        )
+        if bound is not None
+    ]
+    expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise wrong(name, value, expected)
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise wrong(name, value, expected) from None
+    inside = (
+        math.isfinite(result)
+        and (above is None or result > above)
+        and (at_least is None or result >= at_least)
+        and (below is None or result < below)
+        and (at_most is None or result <= at_most)
+    )
+    if not inside:
+        raise wrong(name, value, expected)
+    return result
+
+
+def whole_number(
+    name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
+) -> int:
+    """``value`` as an int inside the given bounds; 3.0 is refused, numpy integers are taken."""
+    bounds = [
+        f"{word} {bound}"
+        for word, bound in (("at least", at_least), ("at most", at_most))
+        if bound is not None
+    ]
+    expected = " ".join(["a whole number", " and ".join(bounds)]).strip()
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise wrong(name, value, expected)
+    result = int(value)
+    if (at_least is not None and result < at_least) or (at_most is not None and result > at_most):
+        raise wrong(name, value, expected)
+    return result
+
+
+def choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """``value``, one of ``options``."""
+    if not isinstance(value, str) or value not in options:
+        raise wrong(name, value, "one of " + ", ".join(repr(option) for option in options))
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """``value`` as a bool; 0 and 1 are refused."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise wrong(name, value, "True or False")
+    return bool(value)
+
+
+def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
+    """``value`` as a C-contiguous float64 array of finite numbers; ``None`` leaves a length free."""
+    wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," * (len(shape) == 1)) + ")"
+    expected = f"an array of finite numbers of shape {wanted}"
+    try:
+        result = np.asarray(value)
+    except ValueError:
+        raise wrong(name, value, expected) from None
+    if result.dtype.kind not in "fiu":
+        raise wrong(name, value, expected)
+    fits = result.ndim == len(shape) and all(
+        want is None or want == have for want, have in zip(shape, result.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"{name} must be {expected}, got shape {result.shape}")
+    result = np.ascontiguousarray(result, dtype=np.float64)
+    if not np.isfinite(result).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        place = ", ".join(str(i) for i in where)
+        raise ValueError(f"{name} must be {expected}, got {name}[{place}] = {result[where]}")
+    return result
+
+
+def names(name: str, value: Any, length: int) -> tuple[str, ...]:
+    """``value`` as ``length`` different, non-empty names."""
+    expected = f"{length} different names (non-empty text)"
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise wrong(name, value, expected)
+    result = tuple(value)
+    if (
+        len(result) != length
+        or len(set(result)) != length
+        or not all(isinstance(item, str) and item for item in result)
+    ):
+        raise wrong(name, value, expected)
+    return result
