@@ -1,0 +1,33 @@
+"""Contextual bandits that explore only when the data says they must."""
+
+from greedyfirst.agent import Agent
+from greedyfirst.policies import (
+    OFUL,
+    EpsilonGreedy,
+    FixedArm,
+    Greedy,
+    GreedyFirst,
+    OLSBandit,
+    Policy,
+    PriorFreeThompsonSampling,
+    ThompsonSampling,
+    Uniform,
+)
+from greedyfirst.simulation import SimulationResult, simulate
+
+__all__ = [
+    "OFUL",
+    "Agent",
+    "EpsilonGreedy",
+    "FixedArm",
+    "Greedy",
+    "GreedyFirst",
+    "OLSBandit",
+    "Policy",
+    "PriorFreeThompsonSampling",
+    "SimulationResult",
+    "ThompsonSampling",
+    "Uniform",
+    "simulate",
+]
+__version__ = "0.1.0"

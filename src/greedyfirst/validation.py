@@ -95,7 +95,12 @@ def flag(name: str, value: Any) -> bool:
 
 def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
     """``value`` as a C-contiguous float64 array of finite numbers; ``None`` leaves a length free."""
-    wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," * (len(shape) == 1)) + ")"
+    wanted = (
+        "("
+        + ", ".join("n" if n is None else str(n) for n in shape)
+        + ("," * (len(shape) == 1))
+        + ")"
+    )
     expected = f"an array of finite numbers of shape {wanted}"
     try:
         result = np.asarray(value)

@@ -41,7 +41,7 @@ from greedyfirst.compilation import (
     pointer,
     template_kernel,
 )
-from greedyfirst.linalg import add_outer, copy, eigen, identity, inner, invert, multiply
+from greedyfirst.linalg import add_outer, copy, eigen, inner, invert, multiply
 from greedyfirst.memory import Memory
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
@@ -326,19 +326,30 @@ def summarise(model: LeastSquares, arm: int) -> None:
             rows[k, i] = directions[k, i] * root
 
 
+def summary_rows(model: LeastSquares) -> tuple[FloatArray, np.ndarray, FloatArray]:
+    """:func:`summarise` for all arms, for callers that are not compiled: rows, arms, rewards."""
+    rows, arms, rewards = [], [], []
+    for arm, gram in enumerate(model.gram):
+        values, directions = np.linalg.eigh(gram)
+        kept = values > len(values) * 1e-15 * max(values[-1], 0.0)
+        for value, direction in zip(values[kept], directions.T[kept], strict=True):
+            rows.append(direction * math.sqrt(value))
+            rewards.append(float(direction @ model.vectors[arm, MOMENT]) / math.sqrt(value))
+            arms.append(arm)
+    shape = (len(rows), model.vectors.shape[2])
+    return np.array(rows).reshape(shape), np.array(arms, np.int64), np.array(rewards)
+
+
 def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> None:
     """Add the rows of ``other`` to those of ``model``: G, m and counts add up.
 
     ``other`` hands over at most d rows per arm that stand for all of its own.
     """
-    for arm, count in enumerate(other.count):
-        values, directions = np.linalg.eigh(other.gram[arm])
-        kept = values > len(values) * 1e-15 * max(values.max(), 0.0)
-        for value, direction in zip(values[kept], directions.T[kept], strict=True):
-            row = np.ascontiguousarray(direction * math.sqrt(value))
-            reward = float(direction @ other.vectors[arm, MOMENT]) / math.sqrt(value)
-            learn(model, WARMUPS.index(warmup), arm, row, reward)
-        model.numbers[arm, COUNT] += count - kept.sum()
+    rows, arms, rewards = summary_rows(other)
+    for row, arm, reward in zip(rows, arms, rewards, strict=True):
+        learn(model, WARMUPS.index(warmup), int(arm), row, float(reward))
+        model.numbers[arm, COUNT] -= 1.0
+    model.numbers[:, COUNT] += other.count
 
 
 def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:

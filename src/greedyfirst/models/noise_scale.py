@@ -9,6 +9,7 @@ that, a start value (EXPERIMENTS: 100 on synthetic data, 1 on real data).
 from __future__ import annotations
 
 import math
+
 from greedyfirst.compilation import inline_kernel
 from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray, number

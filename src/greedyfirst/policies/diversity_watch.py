@@ -179,7 +179,11 @@ def test_arms(policy: Options, watch: DiversityWatch, model: LeastSquares) -> No
     for arm in range(watch.arms.shape[0]):
         age = t - watch.arms[arm, SINCE]
         threshold = watch.numbers[LAMBDA0] * age / 4.0
-        if watch.arms[arm, UNWATCHED] != 0.0 or age <= policy.test_after or watch.arms[arm, FLOOR] >= threshold:
+        if (
+            watch.arms[arm, UNWATCHED] != 0.0
+            or age <= policy.test_after
+            or watch.arms[arm, FLOOR] >= threshold
+        ):
             continue
         watch.arms[arm, FLOOR] = smallest_eigenvalue(policy, watch, model, arm)
         if watch.arms[arm, FLOOR] < threshold and raise_alarm(policy, watch, arm):
@@ -250,8 +254,7 @@ def plan_next_test(policy: Options, watch: DiversityWatch) -> None:
 
 
 @Routine(
-    f"void({'int64, ' * 5} int64, int64, int64, float64,"
-    f" {least_squares.MODEL_SIGNATURE[:-2]})"
+    f"void({'int64, ' * 5} int64, int64, int64, float64, {least_squares.MODEL_SIGNATURE[:-2]})"
 )
 def TEST(a, b, c, d, e, span, on_alarm, test_after, lambda0_minimum, f, g, h, i, j, n, size, k):  # type: ignore[no-untyped-def]
     watch = DiversityWatch(

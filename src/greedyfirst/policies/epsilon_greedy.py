@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from greedyfirst.compilation import template_kernel
+from greedyfirst.memory import Memory
 from greedyfirst.models.least_squares import WARMUPS
-from greedyfirst.policies import greedy, initial_pulls
-from greedyfirst.policies.greedy import GreedyState, init, update
+from greedyfirst.policies import greedy
+from greedyfirst.policies.greedy import GreedyState, update, weigh
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import any_arm, certain, share_of_best
-from greedyfirst.randomness import uniform
-from greedyfirst.validation import FloatArray, choice, number, whole_number
+from greedyfirst.policies.selection import CHANCE
+from greedyfirst.validation import choice, number, whole_number
 
-__all__ = ["EpsilonGreedy", "choose", "init", "update"]
+__all__ = ["EpsilonGreedy", "init", "update", "weigh"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +27,6 @@ class EpsilonGreedy(Policy):
     warmup: str = "none"
     initial_pulls: int = 0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         number("epsilon", self.epsilon, at_least=0, at_most=1)
         choice("warmup", self.warmup, WARMUPS)
@@ -39,34 +34,11 @@ class EpsilonGreedy(Policy):
 
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""
-        return self.Record(
-            float(self.epsilon), WARMUPS.index(self.warmup), int(self.initial_pulls)
-        )
-
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """A mixture of the greedy and the uniform choice."""
-        arm = initial_pulls.due(state.initial, record.initial_pulls, step, eligible)
-        if arm >= 0:
-            return certain(arm, len(eligible))
-        allowed = (eligible != 0.0).astype(np.float64)
-        exploit = share_of_best(state.model.estimate @ context, eligible)
-        return (1.0 - self.epsilon) * exploit + self.epsilon * allowed / allowed.sum()
+        return self.Record(float(self.epsilon), WARMUPS.index(self.warmup), int(self.initial_pulls))
 
 
-@template_kernel
-def choose(
-    policy: Any,
-    state: GreedyState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
-) -> int:
-    """Greedy, or any arm."""
-    # Draws 0 … n_arms are those of ties and of `any_arm`.
-    explores = uniform(rng, eligible.shape[0] + 1) < policy.epsilon
-    if explores and initial_pulls.due(state.initial, policy.initial_pulls, step, eligible) < 0:
-        return any_arm(eligible, rng)
-    return greedy.choose(policy, state, step, context, eligible, rng)
+def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
+    """The greedy state, with a chance that any arm is taken."""
+    state = greedy.init(policy, n_arms, n_features, memory)
+    state.outlook[CHANCE, 0] = policy.epsilon
+    return state

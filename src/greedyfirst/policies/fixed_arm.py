@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from greedyfirst.compilation import template_kernel
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import PINV, LeastSquares
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import any_arm, certain
+from greedyfirst.policies.selection import SCORE
 from greedyfirst.validation import FloatArray, whole_number, wrong
 
 
@@ -21,8 +19,6 @@ class FixedArm(Policy):
     """Always ``arm``; when it is not eligible, any other with the same probability."""
 
     arm: int = 0
-
-    exact_probabilities: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole_number("arm", self.arm, at_least=0)
@@ -33,40 +29,27 @@ class FixedArm(Policy):
             raise wrong("arm", self.arm, f"one of the arms 0 to {n_arms - 1}")
         return self.Record(int(self.arm))
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """1 for the arm."""
-        if eligible[record.arm] != 0.0:
-            return certain(record.arm, len(eligible))
-        allowed = (eligible != 0.0).astype(np.float64)
-        return allowed / allowed.sum()
-
 
 class FixedArmState(NamedTuple):
     """Least squares per arm."""
 
     model: LeastSquares
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> FixedArmState:
     """The state before the first decision."""
-    return FixedArmState(least_squares.init(memory, n_arms, n_features))
+    return FixedArmState(least_squares.init(memory, n_arms, n_features), memory.take(3, n_arms))
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: FixedArmState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: FixedArmState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """The arm, if it may be chosen."""
-    if eligible[policy.arm] != 0.0:
-        return policy.arm
-    return any_arm(eligible, rng)
+    """The arm, if it may be chosen; else any, by scores 0 for all."""
+    for arm in range(eligible.shape[0]):
+        state.outlook[SCORE, arm] = 0.0
+    return policy.arm if eligible[policy.arm] != 0.0 else -1
 
 
 @template_kernel

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from greedyfirst.policies.selection import share_of_best
 from greedyfirst.validation import FloatArray
 
 # Past this many standard deviations the normal density is below 1e-23.
@@ -14,29 +14,30 @@ REACH = 10.0
 
 
 def chances_of_highest(
-    means: FloatArray, variances: FloatArray, eligible: FloatArray
+    means: FloatArray, spreads: FloatArray, entrants: NDArray[np.bool_]
 ) -> FloatArray:
-    r"""P(arm i's draw is the highest), draws independent :math:`N(m_i, s_i^2)`.
+    r"""P(variable i is the highest), variables independent :math:`N(m_i, s_i^2)`.
 
     .. math:: P_i = \int \phi(z) \prod_{j \ne i} \Phi\big((m_i + s_iz - m_j)/s_j\big)\,dz
 
-    by adaptive quadrature, to about 1e-10. When no draw varies, best means share it.
+    by adaptive quadrature, to about 1e-10. Where no entrant varies, the highest means share it.
     """
     result = np.zeros(len(means))
-    arms = np.flatnonzero(eligible)
-    spreads = np.sqrt(np.maximum(variances, 0.0))
-    if not spreads[arms].max() > 0.0:
-        return share_of_best(means, eligible)
-    for arm in arms:
-        others = arms[arms != arm]
-        result[arm] = _chance(
-            means[arm], spreads[arm], means[others], np.maximum(spreads[others], 1e-300)
+    places = np.flatnonzero(entrants)
+    if not spreads[places].max() > 0.0:
+        winners = places[means[places] == means[places].max()]
+        result[winners] = 1.0 / len(winners)
+        return result
+    for place in places:
+        others = places[places != place]
+        result[place] = _chance(
+            means[place], spreads[place], means[others], np.maximum(spreads[others], 1e-300)
         )
     return result / result.sum()
 
 
 def _chance(mean: float, spread: float, means: FloatArray, spreads: FloatArray) -> float:
-    """P_i of :func:`chances_of_highest`; the interval is cut where the other arms' means lie."""
+    """P_i of :func:`chances_of_highest`; the interval is cut where the others' densities lie."""
 
     def integrand(z: float) -> float:
         below = np.prod(ndtr((mean + spread * z - means) / spreads))
@@ -44,8 +45,7 @@ def _chance(mean: float, spread: float, means: FloatArray, spreads: FloatArray) 
 
     if spread <= 0.0:
         return float(np.prod(ndtr((mean - means) / spreads)))
-    edges = [(means + k * spreads - mean) / spread for k in (-REACH, 0.0, REACH)]
-    inside = np.concatenate(edges)
-    points = np.unique(np.concatenate([[-REACH, 0.0, REACH], inside[np.abs(inside) < REACH]]))
+    cuts = np.concatenate([(means + k * spreads - mean) / spread for k in (-REACH, 0.0, REACH)])
+    points = np.unique(np.concatenate([[-REACH, 0.0, REACH], cuts[np.abs(cuts) < REACH]]))
     pieces = zip(points[:-1], points[1:], strict=True)
-    return float(sum(quad(integrand, low, high, epsabs=1e-12, limit=200)[0] for low, high in pieces))
+    return float(sum(quad(integrand, *piece, epsabs=1e-12, limit=200)[0] for piece in pieces))

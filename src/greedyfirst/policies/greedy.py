@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from greedyfirst.compilation import template_kernel
 from greedyfirst.memory import Memory
@@ -13,7 +11,7 @@ from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import best, certain, predict, share_of_best
+from greedyfirst.policies.selection import predict
 from greedyfirst.validation import FloatArray, choice, whole_number
 
 
@@ -37,8 +35,6 @@ class Greedy(Policy):
     warmup: str = "none"
     initial_pulls: int = 0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         choice("warmup", self.warmup, WARMUPS)
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
@@ -47,22 +43,13 @@ class Greedy(Policy):
         """The compiled form."""
         return self.Record(WARMUPS.index(self.warmup), int(self.initial_pulls))
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """1 for the arm that is due or best; best arms that tie share it."""
-        arm = initial_pulls.due(state.initial, record.initial_pulls, step, eligible)
-        if arm >= 0:
-            return certain(arm, len(eligible))
-        return share_of_best(state.model.estimate @ context, eligible)
-
 
 class GreedyState(NamedTuple):
     """Least squares per arm."""
 
     model: LeastSquares
     initial: FloatArray  # (n_arms, 3), see initial_pulls
-    scores: FloatArray  # (n_arms,) scratch
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
@@ -70,25 +57,19 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedySta
     return GreedyState(
         least_squares.init(memory, n_arms, n_features),
         initial_pulls.init(memory, n_arms),
-        memory.take(n_arms),
+        memory.take(3, n_arms),
     )
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: GreedyState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: GreedyState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """The arm that is due, else the best."""
+    """The arm that is due, else -1 and scores by the estimates."""
     arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
-    if arm >= 0:
-        return arm
-    predict(state.model.vectors, ESTIMATE, context, state.scores)
-    return best(state.scores, eligible, rng)
+    if arm < 0:
+        predict(state.model.vectors, ESTIMATE, context, state.outlook)
+    return arm
 
 
 @template_kernel

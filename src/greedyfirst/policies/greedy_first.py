@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from greedyfirst.compilation import kernel, template_kernel
 from greedyfirst.linalg import inner
@@ -29,6 +28,7 @@ from greedyfirst.policies.diversity_watch import (
 from greedyfirst.policies.greedy import GreedyState
 from greedyfirst.policies.ols_bandit import OLSBandit
 from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
+from greedyfirst.policies.selection import CHANCE, SCORE, SPREAD
 from greedyfirst.validation import FloatArray, choice, flag, number, whole_number, wrong
 
 
@@ -85,8 +85,6 @@ class GreedyFirst(Policy):
     lambda0_minimum: float = 0.0
     test_after: int | None = None
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         choice("warmup", self.warmup, WARMUPS)
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
@@ -119,18 +117,6 @@ class GreedyFirst(Policy):
             test_after=t0 if self.test_after is None else int(self.test_after),
         )
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """Those of the policy that decides at this step."""
-        allowed = np.where(state.watch.arms[:, DROPPED] != 0.0, 0.0, eligible)
-        if state.explores:
-            own_step = step - int(state.watch.numbers[OFFSET])
-            return self.fallback.probabilities(
-                record.fallback, state.fallback, own_step, context, allowed
-            )
-        return greedy.Greedy.probabilities(self, record, state.greedy, step, context, allowed)  # type: ignore[arg-type]
-
 
 class GreedyFirstState(NamedTuple):
     """The greedy policy's state, the fallback's, and the watch over the arms."""
@@ -138,6 +124,7 @@ class GreedyFirstState(NamedTuple):
     greedy: GreedyState  # keeps learning from all samples, also after a switch
     fallback: Any
     watch: DiversityWatch
+    outlook: FloatArray  # (3, n_arms), see selection
     allowed: FloatArray  # (n_arms,) scratch: eligible arms that have not been dropped
 
     @property
@@ -157,27 +144,32 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFir
         greedy.init(policy, n_arms, n_features, memory),
         kernels.init(policy.fallback, n_arms, n_features, memory),
         diversity_watch.init(memory, n_arms, n_features, policy),
+        memory.take(3, n_arms),
         memory.take(n_arms),
     )
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: GreedyFirstState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: GreedyFirstState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """Greedy's choice, or the fallback's after a switch."""
-    watch, allowed = state.watch, state.allowed
-    for arm in range(allowed.shape[0]):
+    """Greedy's outlook, or the fallback's after a switch, without the arms that were dropped."""
+    watch, outlook, allowed = state.watch, state.outlook, state.allowed
+    n_arms = allowed.shape[0]
+    for arm in range(n_arms):
         allowed[arm] = eligible[arm] if watch.arms[arm, DROPPED] == 0.0 else 0.0
     if watch.numbers[MODE] == EXPLORES:
         own_step = step - int(watch.numbers[OFFSET])
-        return kernels.choose(policy.fallback, state.fallback, own_step, context, allowed, rng)
-    return greedy.choose(policy, state.greedy, step, context, allowed, rng)
+        due = kernels.weigh(policy.fallback, state.fallback, own_step, context, allowed)
+        source = state.fallback.outlook
+    else:
+        due = greedy.weigh(policy, state.greedy, step, context, allowed)
+        source = state.greedy.outlook
+    for arm in range(n_arms):
+        outlook[SCORE, arm] = source[SCORE, arm] if allowed[arm] != 0.0 else -math.inf
+        outlook[SPREAD, arm] = source[SPREAD, arm]
+    outlook[CHANCE, 0] = source[CHANCE, 0]
+    return due
 
 
 @template_kernel

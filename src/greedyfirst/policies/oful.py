@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from greedyfirst.models import gaussian_posterior, noise_scale
 from greedyfirst.models.gaussian_posterior import COVARIANCE, MEAN, GaussianPosterior
 from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.selection import best, share_of_best
+from greedyfirst.policies.selection import SCORE
 from greedyfirst.validation import FloatArray, number
 
 
@@ -50,8 +50,6 @@ class OFUL(Policy):
     sigma: float | None = None
     sigma_start: float = 1.0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         number("regularization", self.regularization, above=0)
         number("delta", self.delta, above=0, below=1)
@@ -65,13 +63,6 @@ class OFUL(Policy):
             float(self.regularization), float(self.delta), sigma, float(self.sigma_start)
         )
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """1 for the arm with the highest upper bound; arms that tie share it."""
-        score(record, state, context)
-        return share_of_best(state.scores, eligible)
-
 
 class OFULState(NamedTuple):
     """Ridge regression per arm and the running maxima."""
@@ -79,7 +70,7 @@ class OFULState(NamedTuple):
     model: GaussianPosterior  # N(0, I/λ) prior and unit noise: its precision is V
     noise: FloatArray  # (2,), see noise_scale
     longest: FloatArray  # (2,) L, S
-    scores: FloatArray  # (n_arms,) scratch
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OFULState:
@@ -89,7 +80,7 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OFULState
         gaussian_posterior.init(memory, n_arms, np.zeros(n_features), covariance),
         noise_scale.init(memory),
         memory.take(2),
-        memory.take(n_arms),
+        memory.take(3, n_arms),
     )
     state.longest[:] = 1.0
     return state
@@ -102,7 +93,9 @@ def radius(policy: Any, state: OFULState, context: FloatArray) -> float:
     sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
     longest = max(state.longest[0], math.sqrt(inner(context, context)))
     size = n_arms * d
-    information = state.noise[noise_scale.COUNT] * longest * longest / (policy.regularization * size)
+    information = (
+        state.noise[noise_scale.COUNT] * longest * longest / (policy.regularization * size)
+    )
     width = size * math.log(1.0 + information) - 2.0 * math.log(policy.delta)
     return sigma * math.sqrt(width) + math.sqrt(policy.regularization) * state.longest[1]
 
@@ -111,23 +104,18 @@ def radius(policy: Any, state: OFULState, context: FloatArray) -> float:
 def score(policy: Any, state: OFULState, context: FloatArray) -> None:
     """Upper confidence bounds of all arms."""
     bound = radius(policy, state, context)
-    for arm in range(state.scores.shape[0]):
+    for arm in range(state.outlook.shape[1]):
         spread = math.sqrt(max(quadratic(state.model.matrices[arm, COVARIANCE], context), 0.0))
-        state.scores[arm] = inner(state.model.vectors[arm, MEAN], context) + bound * spread
+        state.outlook[SCORE, arm] = inner(state.model.vectors[arm, MEAN], context) + bound * spread
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: OFULState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: OFULState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """The arm with the highest upper confidence bound."""
+    """Scores by the upper confidence bounds."""
     score(policy, state, context)
-    return best(state.scores, eligible, rng)
+    return -1
 
 
 @template_kernel
@@ -146,7 +134,7 @@ def update(
 def track(state: OFULState, context: FloatArray) -> None:
     """L and S after an update."""
     squared = 0.0
-    for other in range(state.scores.shape[0]):
+    for other in range(state.outlook.shape[1]):
         estimate = state.model.vectors[other, MEAN]
         squared += inner(estimate, estimate)
     state.longest[0] = max(state.longest[0], math.sqrt(inner(context, context)))

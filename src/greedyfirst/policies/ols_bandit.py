@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from greedyfirst.compilation import inline_kernel, kernel, template_kernel
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
 from greedyfirst.policies import initial_pulls
-from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import best, certain, predict, share_of_best
+from greedyfirst.policies.policy import FOREIGN, Policy
+from greedyfirst.policies.selection import SCORE, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 
@@ -44,8 +43,6 @@ class OLSBandit(Policy):
     warmup: str = "none"
     initial_pulls: int = 0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         number("h", self.h, above=0)
         whole_number("q", self.q, at_least=1)
@@ -58,16 +55,6 @@ class OLSBandit(Policy):
             float(self.h), int(self.q), WARMUPS.index(self.warmup), int(self.initial_pulls)
         )
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """1 for the forced or best arm; best arms that tie share it."""
-        arm = forced(record, state, step, eligible)
-        if arm >= 0:
-            return certain(arm, len(eligible))
-        keep_contenders(record, state, context, eligible)
-        return share_of_best(state.model.estimate @ context, state.contenders)
-
 
 class OLSBanditState(NamedTuple):
     """Two least squares estimators per arm."""
@@ -75,19 +62,21 @@ class OLSBanditState(NamedTuple):
     model: LeastSquares  # on all samples
     forced: LeastSquares  # on the forced samples
     initial: FloatArray  # (n_arms, 3), see initial_pulls
-    scores: FloatArray  # (n_arms,) scratch
-    contenders: FloatArray  # (n_arms,) scratch: 1 for arms that pass the filter
+    outlook: FloatArray  # (3, n_arms), see selection
+    everyone: FloatArray  # (n_arms,) 1 for all arms, but for scratch use within a decision
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
     """The state before the first decision."""
-    return OLSBanditState(
+    state = OLSBanditState(
         least_squares.init(memory, n_arms, n_features),
         least_squares.init(memory, n_arms, n_features),
         initial_pulls.init(memory, n_arms),
-        memory.take(n_arms),
+        memory.take(3, n_arms),
         memory.take(n_arms),
     )
+    state.everyone[:] = 1.0
+    return state
 
 
 @inline_kernel
@@ -103,9 +92,9 @@ def scheduled(q: int, n_arms: int, step: int) -> int:
 
 
 @kernel
-def forced(policy: Any, state: OLSBanditState, step: int, eligible: FloatArray) -> int:
+def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
-    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+    arm = initial_pulls.due(initial, policy.initial_pulls, step, eligible)
     if arm < 0 and step > eligible.shape[0] * policy.initial_pulls:
         arm = scheduled(policy.q, eligible.shape[0], step)
     if arm >= 0 and eligible[arm] == 0.0:
@@ -114,36 +103,32 @@ def forced(policy: Any, state: OLSBanditState, step: int, eligible: FloatArray) 
 
 
 @kernel
-def keep_contenders(
-    policy: Any, state: OLSBanditState, context: FloatArray, eligible: FloatArray
-) -> None:
-    """Mark the eligible arms within h/2 of the best by the forced-sample estimates."""
-    predict(state.forced.vectors, ESTIMATE, context, state.scores)
-    highest = -np.inf
+def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
+    """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
+    outlook, everyone = state.outlook, state.everyone
+    predict(state.forced.vectors, ESTIMATE, context, outlook)
+    highest = -math.inf
     for arm in range(eligible.shape[0]):
         if eligible[arm] != 0.0:
-            highest = max(highest, state.scores[arm])
+            highest = max(highest, outlook[SCORE, arm])
     for arm in range(eligible.shape[0]):
-        near = state.scores[arm] >= highest - policy.h / 2.0
-        state.contenders[arm] = 1.0 if eligible[arm] != 0.0 and near else 0.0
+        everyone[arm] = outlook[SCORE, arm]
+    predict(state.model.vectors, ESTIMATE, context, outlook)
+    for arm in range(eligible.shape[0]):
+        if everyone[arm] < highest - h / 2.0:
+            outlook[SCORE, arm] = -math.inf
+        everyone[arm] = 1.0
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: OLSBanditState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: OLSBanditState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """The forced arm, else the best by all samples among those near the best by forced ones."""
-    arm = forced(policy, state, step, eligible)
-    if arm >= 0:
-        return arm
-    keep_contenders(policy, state, context, eligible)
-    predict(state.model.vectors, ESTIMATE, context, state.scores)
-    return best(state.scores, state.contenders, rng)
+    """The forced arm, else -1 and scores by all samples of the arms that pass the filter."""
+    arm = forced(policy, state.initial, step, eligible)
+    if arm < 0:
+        filter_arms(policy.h, state, context, eligible)
+    return arm
 
 
 @template_kernel
@@ -152,7 +137,5 @@ def update(
 ) -> None:
     """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
     least_squares.observe(state.model, policy.warmup, arm, context, reward)
-    for other in range(state.contenders.shape[0]):
-        state.contenders[other] = 1.0
-    if step > 0 and forced(policy, state, step, state.contenders) == arm:
+    if step > FOREIGN and forced(policy, state.initial, step, state.everyone) == arm:
         least_squares.observe(state.forced, policy.warmup, arm, context, reward)

@@ -7,13 +7,15 @@ policy's kernels, when compiled as well as when not. A policy's file defines:
 
 ``init(policy, n_arms, n_features, memory) -> state``
     the state before the first decision: a named tuple of arrays in a memory (not compiled);
-``choose(policy, state, step, context, eligible, rng) -> arm``
-    decide; ``eligible`` is 1 for arms that may be chosen; changes nothing but scratch arrays;
+``weigh(policy, state, step, context, eligible) -> arm``
+    the arm that this decision must take, or -1 and an outlook to select from (``state.outlook``,
+    see :mod:`greedyfirst.policies.selection`); ``eligible`` is 1 for arms that may be chosen;
+    changes nothing but scratch arrays;
 ``update(policy, state, step, context, arm, reward)``
     learn, in place; ``step`` is the decision's, ``FOREIGN`` for a row that the policy did not
     decide, ``SUMMARY`` for one that stands for many others (same Gram matrix and moments).
 
-Every state has a ``model`` with the arms' ``count``, ``gram`` and ``estimate``.
+Every state has an ``outlook``, and a ``model`` with the arms' ``count``, ``gram`` and ``estimate``.
 """
 
 from __future__ import annotations
@@ -24,16 +26,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
-import numpy as np
 from numba import types
 from numba.extending import overload
 
 from greedyfirst.compilation import INLINE_OPTIONS, Function, bind
 from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray
-
-#: Samples behind an estimated probability: its standard error is at most 0.005.
-PROBABILITY_SAMPLES = 10_000
 
 FOREIGN, SUMMARY = 0, -1
 
@@ -47,8 +45,6 @@ class Policy:
     """Hyperparameters; no state and no randomness."""
 
     Record: ClassVar[type]
-    #: Whether :meth:`probabilities` is exact; otherwise it is estimated by simulation.
-    exact_probabilities: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Make the record type: the policy's fields, in a place where numba's cache finds it."""
@@ -61,25 +57,16 @@ class Policy:
         """The policy as compiled kernels take it, with defaults that depend on the problem set."""
         raise NotImplementedError
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """The probability of each arm at this step, estimated from seeded draws."""
-        counts = np.zeros(len(eligible))
-        for draw in range(PROBABILITY_SAMPLES):
-            counts[choose(record, state, step, context, eligible, np.uint64(draw))] += 1
-        return counts / PROBABILITY_SAMPLES
-
 
 def compiled_for(function: Function, policy: type[Policy]) -> Function:
-    """``function``, which calls ``choose`` and ``update``, compiled around a policy's kernels."""
+    """``function``, which calls ``weigh`` and ``update``, compiled around a policy's kernels."""
     key = (function.__name__, policy)
     if key not in _COMPILED:
         module = KERNELS[policy.Record]
         _COMPILED[key] = bind(
             function,
             f"{function.__name__}_{policy.__name__}",
-            choose=module.choose,
+            weigh=module.weigh,
             update=module.update,
         )
     return cast(Function, _COMPILED[key])
@@ -94,11 +81,9 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> Any:
     return _python_kernel("init", policy)(policy, n_arms, n_features, memory)
 
 
-def choose(
-    policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray, rng: np.uint64
-) -> int:
-    """The arm for this context at decision ``step`` (1, 2, …)."""
-    arm: int = _python_kernel("choose", policy)(policy, state, step, context, eligible, rng)
+def weigh(policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray) -> int:
+    """The arm that decision ``step`` (1, 2, …) must take, or -1 and an outlook in the state."""
+    arm: int = _python_kernel("weigh", policy)(policy, state, step, context, eligible)
     return arm
 
 
@@ -116,9 +101,9 @@ def _compiled_kernel(name: str, policy: Any) -> Any:
     return None
 
 
-@overload(choose, strict=False, jit_options=INLINE_OPTIONS)
-def _choose(policy, state, step, context, eligible, rng):  # type: ignore[no-untyped-def]
-    return _compiled_kernel("choose", policy)
+@overload(weigh, strict=False, jit_options=INLINE_OPTIONS)
+def _weigh(policy, state, step, context, eligible):  # type: ignore[no-untyped-def]
+    return _compiled_kernel("weigh", policy)
 
 
 @overload(update, strict=False, jit_options=INLINE_OPTIONS)

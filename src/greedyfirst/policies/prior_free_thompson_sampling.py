@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from greedyfirst.memory import Memory
 from greedyfirst.models import gaussian_posterior, noise_scale
 from greedyfirst.models.gaussian_posterior import MEAN, GaussianPosterior
 from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
-from greedyfirst.policies.gaussian_race import chances_of_highest
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.selection import best
-from greedyfirst.policies.thompson_sampling import draw_scores
+from greedyfirst.policies.thompson_sampling import weigh_draws
 from greedyfirst.validation import FloatArray, number
 
 
@@ -44,8 +42,6 @@ class PriorFreeThompsonSampling(Policy):
     sigma: float | None = None
     sigma_start: float = 1.0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         number("scale", self.scale, above=0)
         number("delta", self.delta, above=0, below=1)
@@ -57,30 +53,23 @@ class PriorFreeThompsonSampling(Policy):
         sigma = UNKNOWN if self.sigma is None else float(self.sigma)
         return self.Record(float(self.scale), float(self.delta), sigma, float(self.sigma_start))
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """The chance that each arm's draw is the highest, by quadrature."""
-        model = state.model
-        variances = np.einsum("i,kij,j->k", context, model.covariance, context)
-        variances *= spread(record, state) ** 2
-        return chances_of_highest(model.estimate @ context, variances, eligible)
-
 
 class PriorFreeThompsonSamplingState(NamedTuple):
     """Ridge regression per arm."""
 
     model: GaussianPosterior  # N(0, I) prior and unit noise: its precision is B
     noise: FloatArray  # (2,), see noise_scale
-    scores: FloatArray  # (n_arms,) scratch
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> PriorFreeThompsonSamplingState:
+def init(
+    policy: Any, n_arms: int, n_features: int, memory: Memory
+) -> PriorFreeThompsonSamplingState:
     """The state before the first decision."""
     return PriorFreeThompsonSamplingState(
         gaussian_posterior.init(memory, n_arms, np.zeros(n_features), np.eye(n_features)),
         noise_scale.init(memory),
-        memory.take(n_arms),
+        memory.take(3, n_arms),
     )
 
 
@@ -94,17 +83,16 @@ def spread(policy: Any, state: PriorFreeThompsonSamplingState) -> float:
 
 
 @template_kernel
-def choose(
+def weigh(
     policy: Any,
     state: PriorFreeThompsonSamplingState,
     step: int,
     context: FloatArray,
     eligible: FloatArray,
-    rng: np.uint64,
 ) -> int:
-    """The arm with the highest draw."""
-    draw_scores(state.model, spread(policy, state), context, rng, state.scores)
-    return best(state.scores, eligible, rng)
+    """Each arm's draw of its reward."""
+    weigh_draws(state.model, spread(policy, state), context, state.outlook)
+    return -1
 
 
 @template_kernel

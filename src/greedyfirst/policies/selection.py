@@ -1,63 +1,74 @@
-"""The arm with the highest score, ties broken uniformly at random."""
+"""From how a policy weighs the arms to the arm that is chosen, and with what probability.
+
+A policy's ``weigh`` leaves an *outlook* (3, n_arms) in its state: each arm's score, the spread of
+the normal draw that is added to it (0 for none), and the chance that any arm is taken at random
+instead (in ``outlook[CHANCE, 0]``). A score of -∞ rules an arm out.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from greedyfirst.compilation import inline_kernel
+from greedyfirst.compilation import inline_kernel, kernel
 from greedyfirst.linalg import inner
-from greedyfirst.randomness import uniform
+from greedyfirst.policies.gaussian_race import chances_of_highest
+from greedyfirst.randomness import normal, uniform
 from greedyfirst.validation import FloatArray
 
+SCORE, SPREAD, CHANCE = range(3)
+
 
 @inline_kernel
-def predict(vectors: FloatArray, which: int, context: FloatArray, scores: FloatArray) -> None:
-    """scores[arm] = vectors[arm, which]·context."""
+def predict(vectors: FloatArray, which: int, context: FloatArray, outlook: FloatArray) -> None:
+    """Scores vectors[arm, which]·context."""
     for arm in range(vectors.shape[0]):
-        scores[arm] = inner(vectors[arm, which], context)
+        outlook[SCORE, arm] = inner(vectors[arm, which], context)
 
 
 @inline_kernel
-def best(scores: FloatArray, eligible: FloatArray, rng: np.uint64) -> int:
-    """The eligible arm with the highest score; among n equal ones each with probability 1/n."""
-    chosen, ties, highest = -1, 0, -np.inf
-    for arm in range(scores.shape[0]):
+def select(outlook: FloatArray, eligible: FloatArray, rng: np.uint64) -> int:
+    """The eligible arm with the highest draw; among n equal ones each with probability 1/n."""
+    if outlook[CHANCE, 0] > 0.0 and uniform(rng, 2 * eligible.shape[0]) < outlook[CHANCE, 0]:
+        return any_arm(outlook, eligible, rng)
+    chosen, ties, highest = -1, 0, -math.inf
+    for arm in range(eligible.shape[0]):
         if eligible[arm] == 0.0:
             continue
-        if chosen < 0 or scores[arm] > highest:
-            chosen, ties, highest = arm, 1, scores[arm]
-        elif scores[arm] == highest:
+        draw = outlook[SCORE, arm]
+        if outlook[SPREAD, arm] > 0.0:
+            draw += outlook[SPREAD, arm] * normal(rng, arm)
+        if chosen < 0 or draw > highest:
+            chosen, ties, highest = arm, 1, draw
+        elif draw == highest:
             ties += 1
             if uniform(rng, arm) * ties < 1.0:
                 chosen = arm
     return chosen
 
 
-@inline_kernel
-def any_arm(eligible: FloatArray, rng: np.uint64) -> int:
-    """Each eligible arm with the same probability."""
-    n_eligible = 0
-    for arm in range(eligible.shape[0]):
-        if eligible[arm] != 0.0:
-            n_eligible += 1
-    place = int(uniform(rng, eligible.shape[0]) * n_eligible)
-    for arm in range(eligible.shape[0]):
-        if eligible[arm] != 0.0:
+@kernel
+def any_arm(outlook: FloatArray, eligible: FloatArray, rng: np.uint64) -> int:
+    """Each eligible arm that is not ruled out with the same probability."""
+    n_arms = eligible.shape[0]
+    n_open = 0
+    for arm in range(n_arms):
+        if eligible[arm] != 0.0 and outlook[SCORE, arm] > -math.inf:
+            n_open += 1
+    place = int(uniform(rng, 2 * n_arms + 1) * n_open)
+    for arm in range(n_arms):
+        if eligible[arm] != 0.0 and outlook[SCORE, arm] > -math.inf:
             if place == 0:
                 return arm
             place -= 1
     return -1
 
 
-def share_of_best(scores: FloatArray, eligible: FloatArray) -> FloatArray:
-    """The probabilities with which :func:`best` chooses."""
-    masked = np.where(eligible != 0.0, scores, -np.inf)
-    winners = (masked == masked.max()).astype(np.float64)
-    return winners / winners.sum()
-
-
-def certain(arm: int, n_arms: int) -> FloatArray:
-    """Probability 1 for one arm."""
-    result = np.zeros(n_arms)
-    result[arm] = 1.0
+def selection_probabilities(outlook: FloatArray, eligible: FloatArray) -> FloatArray:
+    """The probabilities with which :func:`select` takes each arm: exact, draws by quadrature."""
+    open_arms = (eligible != 0.0) & (outlook[SCORE] > -math.inf)
+    chance = float(outlook[CHANCE, 0])
+    best = chances_of_highest(outlook[SCORE], outlook[SPREAD], open_arms)
+    result: FloatArray = (1.0 - chance) * best + chance * open_arms / open_arms.sum()
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from greedyfirst.memory import Memory
 from greedyfirst.models import gaussian_posterior, noise_scale
 from greedyfirst.models.gaussian_posterior import COVARIANCE, MEAN, GaussianPosterior
 from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
-from greedyfirst.policies.gaussian_race import chances_of_highest
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.selection import best
-from greedyfirst.randomness import normal
+from greedyfirst.policies.selection import SCORE, SPREAD
 from greedyfirst.validation import FloatArray, array, number, wrong
 
 
@@ -46,15 +44,15 @@ class ThompsonSampling(Policy):
     sigma: float | None = None
     sigma_start: float = 1.0
 
-    exact_probabilities: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
         for name, most in (("prior_mean", 1), ("prior_covariance", 2)):
             value = np.asarray(getattr(self, name))
             if value.ndim > most:
-                raise wrong(name, getattr(self, name), f"a number or an array of at most {most} axes")
+                raise wrong(
+                    name, getattr(self, name), f"a number or an array of at most {most} axes"
+                )
             array(name, np.atleast_1d(value), (None,) * max(value.ndim, 1))
             object.__setattr__(self, name, _plain(value))
 
@@ -80,14 +78,6 @@ class ThompsonSampling(Policy):
         sigma = UNKNOWN if self.sigma is None else float(self.sigma)
         return self.Record(mean, covariance, sigma, float(self.sigma_start))
 
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """The chance that each arm's draw is the highest, by quadrature."""
-        model = state.model
-        variances = np.einsum("i,kij,j->k", context, model.covariance, context)
-        return chances_of_highest(model.estimate @ context, variances, eligible)
-
 
 def _plain(value: np.ndarray) -> Any:
     """A number or nested tuples: what a frozen record can hold, compare and print."""
@@ -101,7 +91,7 @@ class ThompsonSamplingState(NamedTuple):
 
     model: GaussianPosterior
     noise: FloatArray  # (2,), see noise_scale
-    scores: FloatArray  # (n_arms,) scratch
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> ThompsonSamplingState:
@@ -109,33 +99,28 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> ThompsonS
     return ThompsonSamplingState(
         gaussian_posterior.init(memory, n_arms, policy.prior_mean, policy.prior_covariance),
         noise_scale.init(memory),
-        memory.take(n_arms),
+        memory.take(3, n_arms),
     )
 
 
 @kernel
-def draw_scores(
-    model: GaussianPosterior, scale: float, context: FloatArray, rng: np.uint64, scores: FloatArray
+def weigh_draws(
+    model: GaussianPosterior, scale: float, context: FloatArray, outlook: FloatArray
 ) -> None:
-    """One draw of x'β per arm, β ~ N(μ, scale²Σ)."""
-    for arm in range(scores.shape[0]):
+    """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
+    for arm in range(outlook.shape[1]):
         variance = quadratic(model.matrices[arm, COVARIANCE], context)
-        spread = scale * math.sqrt(max(variance, 0.0))
-        scores[arm] = inner(model.vectors[arm, MEAN], context) + spread * normal(rng, arm)
+        outlook[SCORE, arm] = inner(model.vectors[arm, MEAN], context)
+        outlook[SPREAD, arm] = scale * math.sqrt(max(variance, 0.0))
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: ThompsonSamplingState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: ThompsonSamplingState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """The arm with the highest draw."""
-    draw_scores(state.model, 1.0, context, rng, state.scores)
-    return best(state.scores, eligible, rng)
+    """Each arm's draw of its reward."""
+    weigh_draws(state.model, 1.0, context, state.outlook)
+    return -1
 
 
 @template_kernel

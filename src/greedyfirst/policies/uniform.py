@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from greedyfirst.compilation import template_kernel
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import PINV, LeastSquares
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import any_arm
+from greedyfirst.policies.selection import SCORE
 from greedyfirst.validation import FloatArray
 
 
@@ -23,42 +21,31 @@ class Uniform(Policy):
     Rewards are learned from all the same, so that estimates can be read off.
     """
 
-    exact_probabilities: ClassVar[bool] = True
-
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""
         return self.Record()
-
-    def probabilities(
-        self, record: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> FloatArray:
-        """The same for each eligible arm."""
-        allowed = (eligible != 0.0).astype(np.float64)
-        return allowed / allowed.sum()
 
 
 class UniformState(NamedTuple):
     """Least squares per arm."""
 
     model: LeastSquares
+    outlook: FloatArray  # (3, n_arms), see selection
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> UniformState:
     """The state before the first decision."""
-    return UniformState(least_squares.init(memory, n_arms, n_features))
+    return UniformState(least_squares.init(memory, n_arms, n_features), memory.take(3, n_arms))
 
 
 @template_kernel
-def choose(
-    policy: Any,
-    state: UniformState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-    rng: np.uint64,
+def weigh(
+    policy: Any, state: UniformState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
-    """An arm at random."""
-    return any_arm(eligible, rng)
+    """Scores 0 for all: ties are broken at random."""
+    for arm in range(eligible.shape[0]):
+        state.outlook[SCORE, arm] = 0.0
+    return -1
 
 
 @template_kernel

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from greedyfirst.policies.policy import choose, update
+from greedyfirst.policies.policy import update, weigh
+from greedyfirst.policies.selection import select
 from greedyfirst.randomness import stream
 from greedyfirst.validation import FloatArray
 
@@ -32,7 +33,9 @@ def play(
     for t in range(contexts.shape[0]):
         step = t + 1
         context = contexts[t]
-        arm = choose(policy, state, step, context, eligible, stream(seed, step))
+        arm = weigh(policy, state, step, context, eligible)
+        if arm < 0:
+            arm = select(state.outlook, eligible, stream(seed, step))
         total += regrets[t, arm]
         if point < grid.shape[0] and grid[point] == step:
             curve[point] = total

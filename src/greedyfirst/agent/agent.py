@@ -1,0 +1,349 @@
+"""One decision at a time: a policy, its state, and a seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from greedyfirst import data_file
+from greedyfirst.agent import answers
+from greedyfirst.agent.diversity_report import DiversityReport
+from greedyfirst.agent.online import decide, foresee, learn
+from greedyfirst.agent.reshaping import copy_arms
+from greedyfirst.compilation import entry
+from greedyfirst.memory import allocate
+from greedyfirst.policies import GreedyFirst, Policy
+from greedyfirst.policies.description import describe, from_description
+from greedyfirst.policies.policy import FOREIGN, compiled_for, init
+from greedyfirst.policies.selection import selection_probabilities
+from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
+
+
+class Agent:
+    """A policy at work, one decision at a time.
+
+    Parameters
+    ----------
+    policy
+        Any policy of :mod:`greedyfirst.policies`.
+    n_arms, n_features
+        The size of the problem.
+    seed
+        All randomness: draws depend on (seed, decision's number) only. ``None`` takes a fresh one,
+        kept in ``agent.seed``.
+    arm_names, feature_names
+        For reports; ``arm_names`` may also be used wherever an arm is asked for.
+
+    Notes
+    -----
+    Rewards are taken to arrive in the order of the decisions. Where they do not, pass ``step``, the
+    decision's number (``agent.decisions`` right after ``choose``). Rows that were never decided
+    here (history) can be given to ``update`` as well.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        n_arms: int,
+        n_features: int,
+        seed: int | None = None,
+        arm_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise wrong("policy", policy, "a policy, for example Greedy()")
+        n_arms = whole_number("n_arms", n_arms, at_least=1)
+        n_features = whole_number("n_features", n_features, at_least=1)
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        self.policy = policy
+        self.seed = whole_number("seed", seed, at_least=0, at_most=2**63 - 1)
+        arms = [f"arm {i}" for i in range(n_arms)] if arm_names is None else arm_names
+        features = [f"x{i}" for i in range(n_features)] if feature_names is None else feature_names
+        self.arm_names = names("arm_names", arms, n_arms)
+        self.feature_names = names("feature_names", features, n_features)
+        #: Decisions made, rewards of them joined, and rows taken in that were not decided here.
+        self.decisions = self.joined = self.foreign = 0
+        self.dropped = np.zeros(n_arms, bool)
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Make the state for the current arms, and the compiled calls that work on it."""
+        n_arms, n_features = len(self.arm_names), len(self.feature_names)
+        self.record = self.policy.record(n_arms, n_features)
+        self.buffer, self.state = allocate(
+            lambda memory: init(self.record, n_arms, n_features, memory)
+        )
+        self._eligible = np.ones(n_arms)
+        self._contexts, self._rewards = np.zeros((1, n_features)), np.zeros(1)
+        self._arms, self._steps = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self._decide = entry(
+            compiled_for(decide, type(self.policy)),
+            self.record,
+            self.state,
+            1,
+            self._contexts,
+            self._eligible,
+            self.seed,
+            self._arms,
+        )
+        self._learn = entry(
+            compiled_for(learn, type(self.policy)),
+            self.record,
+            self.state,
+            self._steps,
+            self._contexts,
+            self._arms,
+            self._rewards,
+        )
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are, dropped ones included."""
+        return len(self.arm_names)
+
+    @property
+    def n_features(self) -> int:
+        """How long a context is."""
+        return len(self.feature_names)
+
+    @property
+    def rewards(self) -> int:
+        """Rewards learned from so far."""
+        return self.joined + self.foreign
+
+    # ---------------------------------------------------------------- decisions and rewards
+
+    def choose(self, context: ArrayLike, *, eligible: Sequence[int | str] | None = None) -> int:
+        """The arm for this context, among the ``eligible`` ones (all that are not dropped)."""
+        self._take_context(context)
+        allowed = self._eligible if eligible is None else self._mask(eligible)
+        self._decide(
+            self.record,
+            self.state,
+            self.decisions + 1,
+            self._contexts,
+            allowed,
+            self.seed,
+            self._arms,
+        )
+        self.decisions += 1
+        return int(self._arms[0])
+
+    def choose_many(self, contexts: ArrayLike) -> NDArray[np.int64]:
+        """Arms for several contexts, as ``choose`` would give one by one without rewards between."""
+        rows = array("contexts", contexts, (None, self.n_features))
+        arms = np.zeros(len(rows), np.int64)
+        self._decide(
+            self.record, self.state, self.decisions + 1, rows, self._eligible, self.seed, arms
+        )
+        self.decisions += len(rows)
+        return arms
+
+    def update(
+        self, context: ArrayLike, arm: int | str, reward: float, *, step: int | None = None
+    ) -> None:
+        """Learn from the reward of an arm at this context."""
+        self._take_context(context)
+        number_ = arm if type(arm) is int and 0 <= arm < len(self.arm_names) else self._arm(arm)
+        if not (type(reward) is float and math.isfinite(reward)):
+            reward = number("reward", reward)
+        if step is not None:
+            whole_number("step", step, at_least=1, at_most=self.decisions)
+        self._arms[0] = number_
+        self._rewards[0] = reward
+        self._steps[0] = self._next_step() if step is None else step
+        self._teach(self._steps, self._contexts, self._arms, self._rewards)
+
+    def update_many(self, contexts: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Learn from several rewards, as ``update`` would one by one."""
+        rows = array("contexts", contexts, (None, self.n_features))
+        chosen = np.asarray(arms)
+        if chosen.dtype.kind not in "iu" or chosen.shape != (len(rows),):
+            raise wrong("arms", arms, f"{len(rows)} whole numbers")
+        outside = (chosen < 0) | (chosen >= self.n_arms)
+        if outside.any():
+            first = int(np.flatnonzero(outside)[0])
+            raise wrong(f"arms[{first}]", chosen[first], f"one of the arms 0 to {self.n_arms - 1}")
+        values = array("rewards", rewards, (len(rows),))
+        decided = min(self.decisions - self.joined, len(rows))
+        steps = np.full(len(rows), FOREIGN, np.int64)
+        steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
+        self._teach(steps, rows, chosen.astype(np.int64), values)
+
+    def _teach(
+        self,
+        steps: NDArray[np.int64],
+        contexts: FloatArray,
+        arms: NDArray[np.int64],
+        rewards: FloatArray,
+    ) -> None:
+        """Learn rows that have been checked, and count them."""
+        watched = isinstance(self.policy, GreedyFirst)
+        before = watched and self.state.explores
+        self._learn(self.record, self.state, steps, contexts, arms, rewards)
+        own = int(np.count_nonzero(steps)) if len(steps) > 1 else int(steps[0] != FOREIGN)
+        self.joined += own
+        self.foreign += len(steps) - own
+        if watched and self.state.explores and not before:
+            # Decisions still waiting for their rewards were greedy: the fallback's come after them.
+            answers.start_fallback_after(self.state, self.decisions)
+
+    def _next_step(self) -> int:
+        return self.joined + 1 if self.joined < self.decisions else FOREIGN
+
+    def _take_context(self, context: ArrayLike) -> None:
+        """Check a context and put it where the compiled calls find it."""
+        if not (
+            type(context) is np.ndarray
+            and context.dtype == np.float64
+            and context.shape == (len(self.feature_names),)
+            and math.isfinite(context.sum())
+        ):
+            context = array("context", context, (self.n_features,))
+        self._contexts[0] = context
+
+    def _arm(self, arm: int | str) -> int:
+        """An arm's number, from its number or name."""
+        if isinstance(arm, str):
+            if arm not in self.arm_names:
+                raise wrong("arm", arm, f"one of {', '.join(self.arm_names)}")
+            return self.arm_names.index(arm)
+        try:
+            return whole_number("arm", arm, at_least=0, at_most=self.n_arms - 1)
+        except ValueError:
+            raise wrong("arm", arm, f"one of the arms 0 to {self.n_arms - 1}") from None
+
+    def _mask(self, eligible: Sequence[int | str]) -> FloatArray:
+        """1 for eligible arms that are not dropped."""
+        chosen = np.zeros(self.n_arms)
+        for arm in eligible:
+            chosen[self._arm(arm)] = 1.0
+        chosen[self.dropped] = 0.0
+        if not chosen.any():
+            raise wrong("eligible", eligible, "at least one arm that has not been dropped")
+        return chosen
+
+    # ---------------------------------------------------------------- what it knows
+
+    def expected_rewards(self, context: ArrayLike) -> FloatArray:
+        """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
+        x = array("context", context, (self.n_features,))
+        result: FloatArray = self.state.model.estimate @ x
+        return result
+
+    def probabilities(self, context: ArrayLike) -> FloatArray:
+        """The exact probability with which the next decision here would take each arm."""
+        x = array("context", context, (self.n_features,))
+        due = np.zeros(1, np.int64)
+        compiled_for(foresee, type(self.policy))(
+            self.record, self.state, self.decisions + 1, x, self._eligible, due
+        )
+        if due[0] >= 0:
+            return np.eye(self.n_arms)[due[0]]
+        return selection_probabilities(self.state.outlook, self._eligible)
+
+    def diversity(self) -> DiversityReport:
+        """Each arm's pulls, smallest eigenvalue, threshold and weakest direction."""
+        return answers.report(self)
+
+    # ---------------------------------------------------------------- the decision-maker
+
+    def drop_arm(self, arm: int | str) -> None:
+        """Never choose this arm again; Greedy-First goes on greedily without it."""
+        dropped = self._arm(arm)
+        if self.dropped.sum() + 1 >= self.n_arms and not self.dropped[dropped]:
+            raise wrong("arm", arm, "an arm other than the last one that is left")
+        self.dropped[dropped] = True
+        self._eligible[dropped] = 0.0
+        if isinstance(self.policy, GreedyFirst):
+            answers.stop_watching(self, dropped, dropped=True)
+
+    def keep_greedy(self, arm: int | str) -> None:
+        """Go on greedily in spite of this arm's alarm, and do not test it any more."""
+        kept = self._arm(arm)
+        self._need_greedy_first("keep_greedy")
+        answers.stop_watching(self, kept, dropped=False)
+
+    def explore(self) -> None:
+        """Let the fallback decide from now on."""
+        self._need_greedy_first("explore")
+        if not self.state.explores:
+            answers.explore(self)
+
+    def _need_greedy_first(self, answer: str) -> None:
+        if not isinstance(self.policy, GreedyFirst):
+            raise wrong("policy", self.policy, f"GreedyFirst for {answer}(): others raise no alarm")
+
+    def add_arm(self, name: str | None = None, *, initial_pulls: int | None = None) -> int:
+        """Add an arm at run time; returns its number.
+
+        Policies that only exploit give it ``initial_pulls`` pulls first: those of the policy, or
+        n_features if that is 0, since an arm without samples would never be found out.
+        Greedy-First tests it only t₀ rewards later.
+        """
+        added = f"arm {self.n_arms}" if name is None else name
+        arm_names = names("name", (*self.arm_names, added), self.n_arms + 1)
+        own = getattr(self.policy, "initial_pulls", 0) or self.n_features
+        pulls = (
+            own
+            if initial_pulls is None
+            else whole_number("initial_pulls", initial_pulls, at_least=0)
+        )
+        before = self.state
+        self.arm_names = arm_names
+        self._allocate()
+        copy_arms(before, self.state)
+        self.dropped = np.append(self.dropped, False)
+        self._eligible[self.dropped] = 0.0
+        answers.admit(self, pulls)
+        return self.n_arms - 1
+
+    # ---------------------------------------------------------------- files
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file of plain data."""
+        header = {
+            "policy": describe(self.policy),
+            "seed": self.seed,
+            "arm_names": self.arm_names,
+            "feature_names": self.feature_names,
+            "decisions": self.decisions,
+            "joined": self.joined,
+            "foreign": self.foreign,
+            "dropped": self.dropped.tolist(),
+        }
+        data_file.write(path, "agent", header, {"state": self.buffer})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The agent that was saved: it goes on where that one stopped."""
+        header, arrays = data_file.read(path, "agent")
+        agent = cls(
+            from_description(header["policy"]),
+            n_arms=len(header["arm_names"]),
+            n_features=len(header["feature_names"]),
+            seed=header["seed"],
+            arm_names=header["arm_names"],
+            feature_names=header["feature_names"],
+        )
+        if arrays["state"].shape != agent.buffer.shape:
+            raise ValueError(f"{path} holds a state of another release's layout")
+        agent.buffer[:] = arrays["state"]
+        agent.decisions, agent.joined = header["decisions"], header["joined"]
+        agent.foreign = header["foreign"]
+        agent.dropped[:] = header["dropped"]
+        agent._eligible[agent.dropped] = 0.0
+        return agent
+
+    def __repr__(self) -> str:
+        return (
+            f"Agent({self.policy!r}, n_arms={self.n_arms}, n_features={self.n_features}, "
+            f"seed={self.seed}): {self.decisions} decisions, {self.rewards} rewards"
+        )

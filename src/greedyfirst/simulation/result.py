@@ -1,0 +1,121 @@
+"""What a simulation gives: curves, switches, times; as a table, a frame, a plot, a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from greedyfirst import data_file
+from greedyfirst.validation import FloatArray
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SimulationResult:
+    """Mean cumulative regret of each policy, over instances, at the plotted steps."""
+
+    policies: tuple[str, ...]
+    steps: NDArray[np.int64]  # (n_points,) t
+    mean: FloatArray  # (n_policies, n_points)
+    half_width: FloatArray  # (n_policies, n_points) 2·standard error
+    final: FloatArray  # (n_instances, n_policies) regret at the horizon
+    switched_at: NDArray[np.int64]  # (n_instances, n_policies) round of the switch, 0 for never
+    eigenvalue_computations: NDArray[np.int64]  # (n_instances, n_policies)
+    watched: tuple[bool, ...]  # which policies are Greedy-First
+    seconds: FloatArray  # (n_policies,) in the policy's kernels, summed over threads
+    horizon: int
+    seed: int
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances were run."""
+        return len(self.final)
+
+    @property
+    def switches(self) -> dict[str, int]:
+        """In how many instances each Greedy-First switched."""
+        return {
+            name: int(np.count_nonzero(self.switched_at[:, place]))
+            for place, name in enumerate(self.policies)
+            if self.watched[place]
+        }
+
+    def table(self) -> str:
+        """Mean regret at the last plotted step, best first."""
+        last = int(self.steps[-1])
+        table = Table(title=f"{self.n_instances} instances, regret at t = {last}")
+        table.add_column("policy")
+        for heading in ("mean regret", "± (95 %)", "switched", "µs per round"):
+            table.add_column(heading, justify="right")
+        rounds = self.n_instances * self.horizon
+        for place in np.argsort(self.mean[:, -1], kind="stable"):
+            name = self.policies[place]
+            table.add_row(
+                name,
+                f"{self.mean[place, -1]:.2f}",
+                f"{self.half_width[place, -1]:.2f}",
+                str(self.switches.get(name, "")),
+                f"{1e6 * self.seconds[place] / rounds:.2f}",
+            )
+        text = io.StringIO()
+        Console(file=text, width=100).print(table)
+        return text.getvalue().rstrip()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per policy and step: policy, t, mean, half_width."""
+        import pandas
+
+        n = len(self.steps)
+        return pandas.DataFrame(
+            {
+                "policy": np.repeat(self.policies, n),
+                "t": np.tile(self.steps, len(self.policies)),
+                "mean": self.mean.ravel(),
+                "half_width": self.half_width.ravel(),
+            }
+        )
+
+    def plot(self, axes: Axes | None = None, *, title: str | None = None) -> Axes:
+        """Regret curves with 95 % confidence bands."""
+        from greedyfirst.simulation.plot import plot_curves
+
+        return plot_curves(self, axes, title=title)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file of plain data."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        header: dict[str, Any] = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in _ARRAYS
+        }
+        data_file.write(path, "simulation", header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SimulationResult:
+        """The result that was saved."""
+        header, arrays = data_file.read(path, "simulation")
+        header["policies"], header["watched"] = tuple(header["policies"]), tuple(header["watched"])
+        return cls(**header, **arrays)
+
+
+_ARRAYS = (
+    "steps",
+    "mean",
+    "half_width",
+    "final",
+    "switched_at",
+    "eigenvalue_computations",
+    "seconds",
+)

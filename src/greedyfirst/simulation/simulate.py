@@ -1,0 +1,233 @@
+"""Instances × policies, in threads, with common random numbers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from greedyfirst.memory import allocate
+from greedyfirst.policies import GreedyFirst, Policy
+from greedyfirst.policies.diversity_watch import EIGENVALUES, SWITCHED_AT
+from greedyfirst.policies.policy import compiled_for, init
+from greedyfirst.problems.problem import Problem
+from greedyfirst.simulation.episode import play
+from greedyfirst.simulation.result import SimulationResult
+from greedyfirst.simulation.streaming import StreamingMoments
+from greedyfirst.validation import FloatArray, whole_number, wrong
+
+FIRST_POINT = 20
+POINTS = 50
+CHUNKS_PER_THREAD = 8
+LARGEST_CHUNK = 25
+
+
+def plotted_steps(horizon: int) -> NDArray[np.int64]:
+    """The paper's grid: t = 20, then every ⌊T/50⌋ rounds up to T; all rounds when T < 100."""
+    if horizon < 2 * POINTS:
+        return np.arange(1, horizon + 1)
+    return np.arange(FIRST_POINT, horizon + 1, horizon // POINTS)
+
+
+class Outcome(NamedTuple):
+    """What one instance gave."""
+
+    curves: FloatArray  # (n_policies, n_points)
+    final: FloatArray  # (n_policies,)
+    switched_at: NDArray[np.int64]  # (n_policies,) 0 for never
+    eigenvalues: NDArray[np.int64]  # (n_policies,)
+    seconds: FloatArray  # (n_policies,)
+
+
+class Bench:
+    """One thread's states: a policy is set back to its first decision by copying its buffer."""
+
+    def __init__(self, policies: list[Policy], n_arms: int, n_features: int) -> None:
+        self.places: list[tuple[Any, Any, Any, FloatArray, FloatArray]] = []
+        for policy in policies:
+            record = policy.record(n_arms, n_features)
+            buffer, state = allocate(
+                lambda memory, record=record: init(record, n_arms, n_features, memory)
+            )
+            self.places.append(
+                (compiled_for(play, type(policy)), record, state, buffer, buffer.copy())
+            )
+        self.eligible = np.ones(n_arms)
+
+    def run(self, problem: Problem, seed: int, instance: int, grid: NDArray[np.int64]) -> Outcome:
+        """Play one instance with every policy."""
+        source = np.random.SeedSequence(seed, spawn_key=(instance,))
+        draw = problem.draw(np.random.default_rng(source), int(grid[-1]))
+        decision_seed = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        n = len(self.places)
+        curves, seconds = np.zeros((n, len(grid))), np.zeros(n)
+        switched_at, eigenvalues = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        for place, (run, record, state, buffer, fresh) in enumerate(self.places):
+            buffer[:] = fresh
+            start = time.perf_counter()
+            run(record, state, decision_seed, *draw, self.eligible, grid, curves[place])
+            seconds[place] = time.perf_counter() - start
+            watch = getattr(state, "watch", None)
+            if watch is not None:
+                switched_at[place] = int(watch.numbers[SWITCHED_AT])
+                eigenvalues[place] = int(watch.numbers[EIGENVALUES])
+        return Outcome(curves[:, :-1], curves[:, -1], switched_at, eigenvalues, seconds)
+
+
+def simulate(
+    problem: Problem,
+    policies: Mapping[str, Policy],
+    *,
+    n_instances: int,
+    horizon: int,
+    seed: int,
+    n_jobs: int = 1,
+    chunk_size: int | None = None,
+    progress: bool | None = None,
+) -> SimulationResult:
+    """Run every policy on the same instances of a problem.
+
+    Parameters
+    ----------
+    problem
+        Where contexts and rewards come from: :mod:`greedyfirst.problems`.
+    policies
+        By the name under which they are shown.
+    n_instances, horizon
+        How many instances, and rounds in each.
+    seed
+        Instance i's contexts, rewards and ties depend on (seed, i) only: the result is the same,
+        bit for bit, for any ``n_jobs`` and ``chunk_size``.
+    n_jobs
+        Threads; -1 is one per processor.
+    chunk_size
+        Instances handed to a thread at a time.
+    progress
+        Whether to show a progress bar; ``None`` shows it on a terminal.
+
+    Returns
+    -------
+    SimulationResult
+        Mean cumulative regret with half-widths on the paper's grid, switches, times.
+    """
+    labels = _checked_policies(policies)
+    n_instances = whole_number("n_instances", n_instances, at_least=1)
+    horizon = whole_number("horizon", horizon, at_least=1)
+    seed = whole_number("seed", seed, at_least=0)
+    n_jobs = whole_number("n_jobs", n_jobs, at_least=-1)
+    if n_jobs == 0:
+        raise wrong("n_jobs", n_jobs, "at least 1, or -1 for one per processor")
+    n_jobs = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    if chunk_size is None:
+        share = n_instances // (n_jobs * CHUNKS_PER_THREAD)
+        chunk_size = max(1, min(LARGEST_CHUNK, share))
+    chunk_size = whole_number("chunk_size", chunk_size, at_least=1)
+    steps = plotted_steps(horizon)
+    grid = np.append(steps, horizon).astype(np.int64)
+    moments = StreamingMoments((len(labels), len(steps)))
+    final = np.zeros((n_instances, len(labels)))
+    switched_at = np.zeros((n_instances, len(labels)), np.int64)
+    eigenvalues = np.zeros((n_instances, len(labels)), np.int64)
+    seconds = np.zeros(len(labels))
+    outcomes = _outcomes(
+        problem, list(policies.values()), seed, grid, n_instances, n_jobs, chunk_size
+    )
+    with _progress(progress) as bar:
+        task = None if bar is None else bar.add_task("instances", total=n_instances)
+        for instance, outcome in enumerate(outcomes):
+            moments.add(outcome.curves)
+            final[instance], switched_at[instance] = outcome.final, outcome.switched_at
+            eigenvalues[instance] = outcome.eigenvalues
+            seconds += outcome.seconds
+            if bar is not None and task is not None:
+                bar.advance(task)
+    watched = [isinstance(policy, GreedyFirst) for policy in policies.values()]
+    return SimulationResult(
+        policies=tuple(labels),
+        steps=steps,
+        mean=moments.mean,
+        half_width=moments.half_width,
+        final=final,
+        switched_at=switched_at,
+        eigenvalue_computations=eigenvalues,
+        watched=tuple(watched),
+        seconds=seconds,
+        horizon=horizon,
+        seed=seed,
+    )
+
+
+def _checked_policies(policies: Mapping[str, Policy]) -> list[str]:
+    if not isinstance(policies, Mapping) or not policies:
+        raise wrong("policies", policies, "a mapping from at least one name to a policy")
+    for name, policy in policies.items():
+        if not isinstance(name, str) or not name:
+            raise wrong("policies", name, "a mapping whose keys are non-empty names")
+        if not isinstance(policy, Policy):
+            raise wrong(f"policies[{name!r}]", policy, "a policy, for example Greedy()")
+    return list(policies)
+
+
+def _progress(wanted: bool | None) -> Any:
+    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+        return nullcontext()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+
+
+def _outcomes(
+    problem: Problem,
+    policies: list[Policy],
+    seed: int,
+    grid: NDArray[np.int64],
+    n_instances: int,
+    n_jobs: int,
+    chunk_size: int,
+) -> Iterator[Outcome]:
+    """Outcomes in the order of the instances; few are held at a time.
+
+    The first bench is made here, so that kernels are compiled once, before threads start.
+    """
+    local = threading.local()
+    stopping = threading.Event()
+    local.bench = Bench(policies, problem.n_arms, problem.n_features)
+
+    def work(first: int) -> list[Outcome]:
+        if not hasattr(local, "bench"):
+            local.bench = Bench(policies, problem.n_arms, problem.n_features)
+        done: list[Outcome] = []
+        for instance in range(first, min(first + chunk_size, n_instances)):
+            if stopping.is_set():
+                break
+            done.append(local.bench.run(problem, seed, instance, grid))
+        return done
+
+    starts = iter(range(0, n_instances, chunk_size))
+    if n_jobs == 1:
+        for first in starts:
+            yield from work(first)
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+        waiting: list[Future[list[Outcome]]] = [
+            pool.submit(work, first) for first in islice(starts, 2 * n_jobs)
+        ]
+        try:
+            while waiting:
+                done = waiting.pop(0).result()
+                waiting.extend(pool.submit(work, first) for first in islice(starts, 1))
+                yield from done
+        finally:
+            stopping.set()
+            for future in waiting:
+                future.cancel()
