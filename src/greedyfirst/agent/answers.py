@@ -39,6 +39,7 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     record = agent.record.fallback
     _, fresh = allocate(lambda memory: init(record, agent.n_arms, agent.n_features, memory))
     copy_arms(fresh, agent.state.fallback)
+    agent.state.outlook[:] = 0.0
 
 
 def _clock(agent: Agent) -> float:

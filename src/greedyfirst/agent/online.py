@@ -8,7 +8,6 @@ import numpy as np
 
 from greedyfirst.policies.policy import update, weigh
 from greedyfirst.policies.selection import select
-from greedyfirst.randomness import stream
 from greedyfirst.validation import FloatArray
 
 
@@ -26,7 +25,7 @@ def decide(
         step = first_step + row
         arm = weigh(policy, state, step, contexts[row], eligible)
         if arm < 0:
-            arm = select(state.outlook, eligible, stream(seed, step))
+            arm = select(state.outlook, eligible, seed, step)
         arms[row] = arm
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.linalg import inner
+from greedyfirst.linalg import copy, inner
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import WARMUPS
 from greedyfirst.policies import diversity_watch, greedy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.diversity_watch import (
+    ALARMS,
     CLOCK,
     DROPPED,
     EXPLORES,
@@ -28,7 +29,7 @@ from greedyfirst.policies.diversity_watch import (
 from greedyfirst.policies.greedy import GreedyState
 from greedyfirst.policies.ols_bandit import OLSBandit
 from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
-from greedyfirst.policies.selection import CHANCE, SCORE, SPREAD
+from greedyfirst.policies.selection import SCORE
 from greedyfirst.validation import FloatArray, choice, flag, number, whole_number, wrong
 
 
@@ -124,7 +125,7 @@ class GreedyFirstState(NamedTuple):
     greedy: GreedyState  # keeps learning from all samples, also after a switch
     fallback: Any
     watch: DiversityWatch
-    outlook: FloatArray  # (3, n_arms), see selection
+    outlook: FloatArray  # (3, n_arms), see selection: the greedy state's own
     allowed: FloatArray  # (n_arms,) scratch: eligible arms that have not been dropped
 
     @property
@@ -140,11 +141,12 @@ class GreedyFirstState(NamedTuple):
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFirstState:
     """The state before the first decision."""
+    greedy_state = greedy.init(policy, n_arms, n_features, memory)
     return GreedyFirstState(
-        greedy.init(policy, n_arms, n_features, memory),
+        greedy_state,
         kernels.init(policy.fallback, n_arms, n_features, memory),
         diversity_watch.init(memory, n_arms, n_features, policy),
-        memory.take(3, n_arms),
+        greedy_state.outlook,
         memory.take(n_arms),
     )
 
@@ -154,21 +156,23 @@ def weigh(
     policy: Any, state: GreedyFirstState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
     """Greedy's outlook, or the fallback's after a switch, without the arms that were dropped."""
-    watch, outlook, allowed = state.watch, state.outlook, state.allowed
-    n_arms = allowed.shape[0]
-    for arm in range(n_arms):
-        allowed[arm] = eligible[arm] if watch.arms[arm, DROPPED] == 0.0 else 0.0
+    watch, outlook = state.watch, state.greedy.outlook
+    allowed = eligible
+    if watch.numbers[ALARMS] > 0.0:
+        allowed = state.allowed
+        for arm in range(allowed.shape[0]):
+            allowed[arm] = eligible[arm] if watch.arms[arm, DROPPED] == 0.0 else 0.0
     if watch.numbers[MODE] == EXPLORES:
         own_step = step - int(watch.numbers[OFFSET])
         due = kernels.weigh(policy.fallback, state.fallback, own_step, context, allowed)
-        source = state.fallback.outlook
+        for row in range(3):
+            copy(state.fallback.outlook[row], outlook[row])
     else:
         due = greedy.weigh(policy, state.greedy, step, context, allowed)
-        source = state.greedy.outlook
-    for arm in range(n_arms):
-        outlook[SCORE, arm] = source[SCORE, arm] if allowed[arm] != 0.0 else -math.inf
-        outlook[SPREAD, arm] = source[SPREAD, arm]
-    outlook[CHANCE, 0] = source[CHANCE, 0]
+    if watch.numbers[ALARMS] > 0.0:
+        for arm in range(allowed.shape[0]):
+            if allowed[arm] == 0.0:
+                outlook[SCORE, arm] = -math.inf
     return due
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from greedyfirst.compilation import inline_kernel, kernel
 from greedyfirst.linalg import inner
 from greedyfirst.policies.gaussian_race import chances_of_highest
-from greedyfirst.randomness import normal, uniform
+from greedyfirst.randomness import normal, stream, uniform
 from greedyfirst.validation import FloatArray
 
 SCORE, SPREAD, CHANCE = range(3)
@@ -28,22 +28,26 @@ def predict(vectors: FloatArray, which: int, context: FloatArray, outlook: Float
 
 
 @inline_kernel
-def select(outlook: FloatArray, eligible: FloatArray, rng: np.uint64) -> int:
-    """The eligible arm with the highest draw; among n equal ones each with probability 1/n."""
-    if outlook[CHANCE, 0] > 0.0 and uniform(rng, 2 * eligible.shape[0]) < outlook[CHANCE, 0]:
-        return any_arm(outlook, eligible, rng)
+def select(outlook: FloatArray, eligible: FloatArray, seed: int, step: int) -> int:
+    """The eligible arm with the highest draw; among n equal ones each with probability 1/n.
+
+    Draws are those of the stream (seed, step), which is made only where one is needed.
+    """
+    chance = outlook[CHANCE, 0]
+    if chance > 0.0 and uniform(stream(seed, step), 2 * eligible.shape[0]) < chance:
+        return any_arm(outlook, eligible, stream(seed, step))
     chosen, ties, highest = -1, 0, -math.inf
     for arm in range(eligible.shape[0]):
         if eligible[arm] == 0.0:
             continue
         draw = outlook[SCORE, arm]
         if outlook[SPREAD, arm] > 0.0:
-            draw += outlook[SPREAD, arm] * normal(rng, arm)
+            draw += outlook[SPREAD, arm] * normal(stream(seed, step), arm)
         if chosen < 0 or draw > highest:
             chosen, ties, highest = arm, 1, draw
         elif draw == highest:
             ties += 1
-            if uniform(rng, arm) * ties < 1.0:
+            if uniform(stream(seed, step), arm) * ties < 1.0:
                 chosen = arm
     return chosen
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from greedyfirst.policies.policy import update, weigh
 from greedyfirst.policies.selection import select
-from greedyfirst.randomness import stream
 from greedyfirst.validation import FloatArray
 
 
@@ -35,7 +34,7 @@ def play(
         context = contexts[t]
         arm = weigh(policy, state, step, context, eligible)
         if arm < 0:
-            arm = select(state.outlook, eligible, stream(seed, step))
+            arm = select(state.outlook, eligible, seed, step)
         total += regrets[t, arm]
         if point < grid.shape[0] and grid[point] == step:
             curve[point] = total
