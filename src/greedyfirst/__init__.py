@@ -14,6 +14,7 @@ from greedyfirst.policies import (
     Uniform,
 )
 from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.version import __version__
 
 __all__ = [
     "OFUL",
@@ -28,6 +29,6 @@ __all__ = [
     "SimulationResult",
     "ThompsonSampling",
     "Uniform",
+    "__version__",
     "simulate",
 ]
-__version__ = "0.1.0"

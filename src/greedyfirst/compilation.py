@@ -185,7 +185,8 @@ def array_at(typingctx, address, shape):  # type: ignore[no-untyped-def]
             context.cast(builder, length, kind, types.intp)
             for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)
         ]
-        strides, step = [], context.get_constant(types.intp, 8)
+        strides: list[Any] = []
+        step = context.get_constant(types.intp, 8)
         for length in reversed(lengths):
             strides.insert(0, step)
             step = builder.mul(step, length)

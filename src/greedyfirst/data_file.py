@@ -23,7 +23,8 @@ def write(path: str | Path, kind: str, header: dict[str, Any], arrays: dict[str,
     top = {"greedyfirst": kind, "version": VERSION, "hashes": hashes, "header": header}
     text = json.dumps(top, allow_nan=False).encode()
     stream = io.BytesIO()
-    np.savez_compressed(stream, **{_HEADER: np.frombuffer(text, np.uint8)}, **arrays)
+    contents: dict[str, Any] = {_HEADER: np.frombuffer(text, np.uint8), **arrays}
+    np.savez_compressed(stream, **contents)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:

@@ -17,14 +17,14 @@ JACOBI_SWEEPS = 30
 
 @inline_kernel
 def copy(x: FloatArray, out: FloatArray) -> None:
-    """out = x, vectors."""
+    """Out = x, vectors."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
 @template_kernel
 def identity(out: FloatArray) -> None:
-    """out = I."""
+    """Out = I."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = 1.0 if i == j else 0.0
@@ -48,7 +48,7 @@ def inner(x: FloatArray, y: FloatArray) -> float:
 
 @inline_kernel
 def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
-    """out = ax for a symmetric a; returns x'ax. Four rows of a at a time."""
+    """Out = ax for a symmetric a; returns x'ax. Four rows of a at a time."""
     d = x.shape[0]
     rest = d % 4
     for i in range(d):
@@ -66,7 +66,7 @@ def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
 
 @inline_kernel
 def quadratic(a: FloatArray, x: FloatArray) -> float:
-    """x'ax for a symmetric a."""
+    """X'ax for a symmetric a."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * inner(a[i], x)
@@ -75,7 +75,7 @@ def quadratic(a: FloatArray, x: FloatArray) -> float:
 
 @inline_kernel
 def add_outer(a: FloatArray, x: FloatArray, weight: float) -> None:
-    """a += weight·xx'."""
+    """A += weight·xx'."""
     d = x.shape[0]
     for i in range(d):
         w = weight * x[i]
@@ -85,7 +85,7 @@ def add_outer(a: FloatArray, x: FloatArray, weight: float) -> None:
 
 @kernel
 def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
-    """out = a⁻¹ for a symmetric positive definite a, by Gauss-Jordan sweeps. Cost d³.
+    """Out = a⁻¹ for a symmetric positive definite a, by Gauss-Jordan sweeps. Cost d³.
 
     Rows and columns are first scaled to a unit diagonal, which makes the result independent of
     the units of the features: scales that differ by 10⁸ cost no digits. Positive definite

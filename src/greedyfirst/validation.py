@@ -94,7 +94,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
-    """``value`` as a C-contiguous float64 array of finite numbers; ``None`` leaves a length free."""
+    """``value`` as a contiguous float64 array of finite numbers; ``None``: any length."""
     wanted = (
         "("
         + ", ".join("n" if n is None else str(n) for n in shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -77,9 +78,7 @@ class Agent:
         """Make the state for the current arms, and the compiled calls that work on it."""
         n_arms, n_features = len(self.arm_names), len(self.feature_names)
         self.record = self.policy.record(n_arms, n_features)
-        self.buffer, self.state = allocate(
-            lambda memory: init(self.record, n_arms, n_features, memory)
-        )
+        self.buffer, self.state = allocate(partial(init, self.record, n_arms, n_features))
         self._eligible = np.ones(n_arms)
         self._contexts, self._rewards = np.zeros((1, n_features)), np.zeros(1)
         self._arms, self._steps = np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -137,7 +136,7 @@ class Agent:
         return int(self._arms[0])
 
     def choose_many(self, contexts: ArrayLike) -> NDArray[np.int64]:
-        """Arms for several contexts, as ``choose`` would give one by one without rewards between."""
+        """Arms for several contexts: those of ``choose``, one by one, without rewards between."""
         rows = array("contexts", contexts, (None, self.n_features))
         arms = np.zeros(len(rows), np.int64)
         self._decide(
@@ -246,7 +245,7 @@ class Agent:
             self.record, self.state, self.decisions + 1, x, self._eligible, due
         )
         if due[0] >= 0:
-            return np.eye(self.n_arms)[due[0]]
+            return np.array(np.arange(self.n_arms) == due[0], dtype=np.float64)
         return selection_probabilities(self.state.outlook, self._eligible)
 
     def diversity(self) -> DiversityReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +37,7 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     watch.numbers[watching.SWITCHED_AT] = 0.0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     watch.numbers[watching.NEXT_TEST] = min(watch.numbers[watching.NEXT_TEST], _clock(agent))
-    record = agent.record.fallback
-    _, fresh = allocate(lambda memory: init(record, agent.n_arms, agent.n_features, memory))
+    _, fresh = allocate(partial(init, agent.record.fallback, agent.n_arms, agent.n_features))
     copy_arms(fresh, agent.state.fallback)
     agent.state.outlook[:] = 0.0
 
@@ -95,7 +95,7 @@ def report(agent: Agent) -> DiversityReport:
     grams = model.gram
     free = _outside_span(agent, watch)
     arms = tuple(
-        _arm_report(agent, watch, arm, grams[arm], int(model.count[arm]), free)
+        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), free)
         for arm in range(agent.n_arms)
     )
     if watch is None:

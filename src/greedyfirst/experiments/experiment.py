@@ -17,6 +17,7 @@ from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +46,8 @@ class Experiment:
             n_jobs=n_jobs,
         )
 
-    def write(self, result: SimulationResult, directory: Path, *, version: str) -> list[Path]:
-        """NAME.csv, NAME.png and NAME.json in ``directory``, which is made; their paths."""
-        directory.mkdir(parents=True, exist_ok=True)
+    def write(self, result: SimulationResult, directory: Path) -> list[Path]:
+        """NAME.csv, NAME.png and NAME.json in ``directory``; their paths."""
         table, picture, facts = (
             directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
         )
@@ -61,7 +61,7 @@ class Experiment:
                 "policies": {name: describe(policy) for name, policy in self.policies.items()},
             },
             "seed": result.seed,
-            "version": version,
+            "version": __version__,
             "switches": result.switches,
             "seconds": dict(
                 zip(result.policies, (round(float(s), 6) for s in result.seconds), strict=True)

@@ -75,7 +75,7 @@ def policies(
     """The six policies of the figure; d counts the intercept."""
     ols_bandit = OLSBandit(h=H, q=Q, warmup="ridge", initial_pulls=d)
     t0 = 4 * n_arms * d
-    noise = {"sigma": sigma, "sigma_start": UNKNOWN_SIGMA_START}
+    start = UNKNOWN_SIGMA_START
     return {
         "Greedy": Greedy(warmup="ridge"),
         "Greedy-First": GreedyFirst(
@@ -86,9 +86,11 @@ def policies(
             fallback=ols_bandit,
         ),
         "OLS Bandit": ols_bandit,
-        "OFUL": OFUL(**noise),
-        "Prior-free TS": PriorFreeThompsonSampling(**noise),
-        "Prior-dependent TS": ThompsonSampling(prior_covariance=prior_variance, **noise),
+        "OFUL": OFUL(sigma=sigma, sigma_start=start),
+        "Prior-free TS": PriorFreeThompsonSampling(sigma=sigma, sigma_start=start),
+        "Prior-dependent TS": ThompsonSampling(
+            prior_covariance=prior_variance, sigma=sigma, sigma_start=start
+        ),
     }
 
 
@@ -101,9 +103,7 @@ def panel(name: str, *, intercept: bool, correct_prior: bool) -> Experiment:
         title=f"Figure 2({name[-1]}): {prior}, {diversity}",
         problem=LinearProblem(
             contexts=contexts(N_FEATURES, intercept=intercept),
-            arms=arm_parameters(
-                N_ARMS, N_FEATURES, intercept=intercept, mixture=not correct_prior
-            ),
+            arms=arm_parameters(N_ARMS, N_FEATURES, intercept=intercept, mixture=not correct_prior),
             noise=GaussianNoise(sigma=SIGMA),
         ),
         policies=policies(

@@ -49,7 +49,7 @@ class GaussianPosterior(NamedTuple):
     observe_routine: int  # its address in this process
 
     @property
-    def count(self) -> FloatArray:
+    def pulls(self) -> FloatArray:
         """Rows seen (n_arms,)."""
         return self.numbers[:, COUNT]
 

@@ -78,7 +78,7 @@ class LeastSquares(NamedTuple):
     repair_routine: int
 
     @property
-    def count(self) -> FloatArray:
+    def pulls(self) -> FloatArray:
         """Rows seen (n_arms,)."""
         return self.numbers[:, COUNT]
 
@@ -93,7 +93,8 @@ class LeastSquares(NamedTuple):
         rows = self.vectors[:, ROWS:] * (
             np.arange(BLOCK)[None, :, None] < self.numbers[:, WAITING][:, None, None]
         )
-        return self.matrices[:, GRAM] + np.einsum("kbi,kbj->kij", rows, rows)
+        result: FloatArray = self.matrices[:, GRAM] + np.einsum("kbi,kbj->kij", rows, rows)
+        return result
 
 
 def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
@@ -297,10 +298,10 @@ def summarise_by(routine: int, model: LeastSquares, arm: int) -> None:
 
 @template_kernel
 def summarise(model: LeastSquares, arm: int) -> None:
-    """At most d rows with the same G and m as all rows of an arm.
+    r"""At most d rows with the same G and m as all rows of an arm.
 
-    From :math:`G = \\sum \\lambda uu^\\top` the rows are :math:`\\sqrt\\lambda u` with rewards
-    :math:`u^\\top m/\\sqrt\\lambda`: in the rows of ``scratch_matrices[0]`` and in
+    From :math:`G = \sum \lambda uu^\top` the rows are :math:`\sqrt\lambda u` with rewards
+    :math:`u^\top m/\sqrt\lambda`: in the rows of ``scratch_matrices[0]`` and in
     ``scratch[GAIN]``; rows outside the span are 0.
     """
     numbers, vectors = model.numbers[arm], model.vectors[arm]
@@ -349,7 +350,7 @@ def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> 
     for row, arm, reward in zip(rows, arms, rewards, strict=True):
         learn(model, WARMUPS.index(warmup), int(arm), row, float(reward))
         model.numbers[arm, COUNT] -= 1.0
-    model.numbers[:, COUNT] += other.count
+    model.numbers[:, COUNT] += other.pulls
 
 
 def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
@@ -371,7 +372,7 @@ def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -
     )
 
 
-# Compiled callers reach `observe`, `repair` and `summarise` through addresses: see `compilation.Routine`.
+# Compiled callers reach `observe`, `repair` and `summarise` by address: see `Routine`.
 MODEL_SIGNATURE = "int64, " * 8
 
 

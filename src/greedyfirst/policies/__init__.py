@@ -1,5 +1,7 @@
 """How an arm is chosen: one algorithm, one file, named as in the paper."""
 
+from types import ModuleType
+
 from greedyfirst.policies import (
     epsilon_greedy,
     fixed_arm,
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 #: The policies' table: a policy joins everything by a row here.
-POLICIES = {
+POLICIES: dict[type[Policy], ModuleType] = {
     Greedy: greedy,
     GreedyFirst: greedy_first,
     OLSBandit: ols_bandit,

@@ -30,6 +30,7 @@ def from_description(description: dict[str, Any]) -> Policy:
         if isinstance(value, dict):
             options[name] = from_description(value)
     try:
-        return policy(**options)
+        made: Policy = policy(**options)
     except TypeError as error:
         raise ValueError(f"policy {policy.__name__}: {error}") from None
+    return made

@@ -135,7 +135,7 @@ def widen(watch: DiversityWatch, context: FloatArray) -> None:
 def smallest_eigenvalue(
     policy: Options, watch: DiversityWatch, model: LeastSquares, arm: int
 ) -> float:
-    """λ_min of the arm's Gram matrix, 0 while that is singular; its eigenvector into ``weakest``."""
+    """λ_min of the arm's Gram matrix, 0 while singular; its eigenvector into ``weakest``."""
     least_squares.settle(
         model.matrices[arm, least_squares.GRAM], model.vectors[arm], model.numbers[arm]
     )
@@ -161,7 +161,8 @@ def smallest_eigenvalue(
     copy(vectors[lowest], watch.weakest[arm])
     if model.numbers[arm, least_squares.RANK] < rank:
         return 0.0
-    return values[lowest]
+    smallest: float = values[lowest]
+    return smallest
 
 
 def test(policy: Any, watch: DiversityWatch, model: LeastSquares) -> None:

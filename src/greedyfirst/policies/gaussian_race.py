@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
@@ -33,7 +35,8 @@ def chances_of_highest(
         result[place] = _chance(
             means[place], spreads[place], means[others], np.maximum(spreads[others], 1e-300)
         )
-    return result / result.sum()
+    result /= result.sum()
+    return result
 
 
 def _chance(mean: float, spread: float, means: FloatArray, spreads: FloatArray) -> float:
@@ -47,5 +50,5 @@ def _chance(mean: float, spread: float, means: FloatArray, spreads: FloatArray) 
         return float(np.prod(ndtr((mean - means) / spreads)))
     cuts = np.concatenate([(means + k * spreads - mean) / spread for k in (-REACH, 0.0, REACH)])
     points = np.unique(np.concatenate([[-REACH, 0.0, REACH], cuts[np.abs(cuts) < REACH]]))
-    pieces = zip(points[:-1], points[1:], strict=True)
+    pieces = pairwise(points)
     return float(sum(quad(integrand, *piece, epsabs=1e-12, limit=200)[0] for piece in pieces))

@@ -35,7 +35,7 @@ from greedyfirst.validation import FloatArray, choice, flag, number, whole_numbe
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyFirst(Policy):
-    r"""Greedy-First: run greedily, watch every arm's smallest eigenvalue, explore if one falls short.
+    r"""Greedy-First: greedy, until some arm's smallest eigenvalue falls short.
 
     Switches to ``fallback`` at the first :math:`t > t_0` with
     :math:`\min_i \lambda_{\min}(X_i^\top X_i) < \lambda_0t/4` (Algorithm 3). Without λ₀ it is

@@ -23,7 +23,7 @@ def init(memory: Memory, n_arms: int) -> FloatArray:
 @inline_kernel
 def due(initial: FloatArray, pulls: int, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
-    n_arms = eligible.shape[0]
+    n_arms = len(eligible)
     if 1 <= step <= n_arms * pulls:
         arm = (step - 1) % n_arms
         if eligible[arm] != 0.0 and initial[arm, BORN] == 0.0:
@@ -44,7 +44,7 @@ def due_to_added_arm(initial: FloatArray, step: int, eligible: FloatArray) -> in
 
 
 def admit(initial: FloatArray, arm: int, step: int, pulls: int) -> None:
-    """Plan the first pulls of an arm added after decision ``step``, behind those already planned."""
+    """Plan the first pulls of an arm added after decision ``step``, behind those planned."""
     first = max(step, int(initial[0, UNTIL]))
     initial[arm, BORN] = first
     initial[arm, PULLS] = pulls

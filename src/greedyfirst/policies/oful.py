@@ -97,7 +97,8 @@ def radius(policy: Any, state: OFULState, context: FloatArray) -> float:
         state.noise[noise_scale.COUNT] * longest * longest / (policy.regularization * size)
     )
     width = size * math.log(1.0 + information) - 2.0 * math.log(policy.delta)
-    return sigma * math.sqrt(width) + math.sqrt(policy.regularization) * state.longest[1]
+    bound: float = sigma * math.sqrt(width)
+    return bound + math.sqrt(policy.regularization) * float(state.longest[1])
 
 
 @kernel

@@ -15,7 +15,7 @@ policy's kernels, when compiled as well as when not. A policy's file defines:
     learn, in place; ``step`` is the decision's, ``FOREIGN`` for a row that the policy did not
     decide, ``SUMMARY`` for one that stands for many others (same Gram matrix and moments).
 
-Every state has an ``outlook``, and a ``model`` with the arms' ``count``, ``gram`` and ``estimate``.
+Every state has an ``outlook``, and a ``model`` with the arms' ``pulls``, ``gram`` and ``estimate``.
 """
 
 from __future__ import annotations

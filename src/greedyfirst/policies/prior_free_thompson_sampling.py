@@ -79,7 +79,8 @@ def spread(policy: Any, state: PriorFreeThompsonSamplingState) -> float:
     n_arms, _, d = state.model.vectors.shape
     sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
     t = state.noise[noise_scale.COUNT] + 1.0
-    return policy.scale * sigma * math.sqrt(9.0 * n_arms * d * math.log(t / policy.delta))
+    width: float = 9.0 * n_arms * d * math.log(t / policy.delta)
+    return float(policy.scale) * sigma * math.sqrt(width)
 
 
 @template_kernel

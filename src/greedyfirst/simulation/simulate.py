@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from greedyfirst.compilation import entry
 from greedyfirst.memory import allocate
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.diversity_watch import EIGENVALUES, SWITCHED_AT
@@ -54,16 +56,25 @@ class Bench:
     """One thread's states: a policy is set back to its first decision by copying its buffer."""
 
     def __init__(self, policies: list[Policy], n_arms: int, n_features: int) -> None:
+        self.eligible = np.ones(n_arms)
         self.places: list[tuple[Any, Any, Any, FloatArray, FloatArray]] = []
         for policy in policies:
             record = policy.record(n_arms, n_features)
-            buffer, state = allocate(
-                lambda memory, record=record: init(record, n_arms, n_features, memory)
+            buffer, state = allocate(partial(init, record, n_arms, n_features))
+            tables = np.zeros((0, n_arms))
+            run = entry(
+                compiled_for(play, type(policy)),
+                record,
+                state,
+                0,
+                np.zeros((0, n_features)),
+                tables,
+                tables,
+                self.eligible,
+                np.zeros(0, np.int64),
+                np.zeros(0),
             )
-            self.places.append(
-                (compiled_for(play, type(policy)), record, state, buffer, buffer.copy())
-            )
-        self.eligible = np.ones(n_arms)
+            self.places.append((run, record, state, buffer, buffer.copy()))
 
     def run(self, problem: Problem, seed: int, instance: int, grid: NDArray[np.int64]) -> Outcome:
         """Play one instance with every policy."""
@@ -144,13 +155,15 @@ def simulate(
         problem, list(policies.values()), seed, grid, n_instances, n_jobs, chunk_size
     )
     with _progress(progress) as bar:
-        task = None if bar is None else bar.add_task("instances", total=n_instances)
+        task = None if bar is None else bar.add_task("compiling", total=n_instances)
         for instance, outcome in enumerate(outcomes):
+            if bar is not None and instance == 0:
+                bar.update(task, description="instances")
             moments.add(outcome.curves)
             final[instance], switched_at[instance] = outcome.final, outcome.switched_at
             eigenvalues[instance] = outcome.eigenvalues
             seconds += outcome.seconds
-            if bar is not None and task is not None:
+            if bar is not None:
                 bar.advance(task)
     watched = [isinstance(policy, GreedyFirst) for policy in policies.values()]
     return SimulationResult(

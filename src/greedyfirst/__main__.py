@@ -1,0 +1,5 @@
+"""``python -m greedyfirst``."""
+
+from greedyfirst.cli import main
+
+main()

@@ -1,0 +1,282 @@
+"""Least squares kept by rank-one updates, against ``numpy.linalg.lstsq`` on the same rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from real_data import DATA, load_rows
+
+from greedyfirst.compilation import entry_kernel
+from greedyfirst.memory import allocate
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import NONE, PINV, RIDGE, WARMUPS
+
+ROWS = 100_000
+
+
+@entry_kernel
+def observe_rows(model, warmup, arm, rows, rewards, first, last):
+    """Take in rows first … last - 1 of an endless repetition of ``rows``."""
+    for n in range(first, last):
+        place = n % rows.shape[0]
+        least_squares.observe(model, warmup, arm, rows[place], rewards[place])
+
+
+def new_model(n_features, n_arms=1):
+    return allocate(lambda memory: least_squares.init(memory, n_arms, n_features))[1]
+
+
+def relative_error(have, want):
+    return np.linalg.norm(have - want) / max(np.linalg.norm(want), 1e-300)
+
+
+def minimum_norm(rows, rewards, n):
+    """The judge: lstsq of n rows of the repetition, each row once with the root of its count."""
+    times = n // len(rows) + (np.arange(len(rows)) < n % len(rows))
+    weight = np.sqrt(times)
+    return np.linalg.lstsq(rows * weight[:, None], rewards * weight, rcond=None)[0]
+
+
+def assert_follows_lstsq(rows, rewards, *, counts):
+    """The estimate is lstsq's at these counts, to 1e-6 relative."""
+    model, seen, errors = new_model(rows.shape[1]), 0, {}
+    for n in sorted(set(counts)):
+        observe_rows(model, PINV, 0, rows, rewards, seen, n)
+        seen = n
+        errors[n] = relative_error(model.estimate[0], minimum_norm(rows, rewards, n))
+    assert model.pulls[0] == seen
+    assert all(error < 1e-6 for error in errors.values()), errors
+
+
+# ---------------------------------------------------------------- real data
+
+
+needs_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"the shared data sets are not at {DATA}"
+)
+every_data_set = pytest.mark.parametrize(
+    "name", ["eeg", "eye_movements", "cardiotocography", "warfarin"]
+)
+raw_and_normalised = pytest.mark.parametrize("normalised", [False, True], ids=["raw", "normalised"])
+
+
+@needs_data
+@raw_and_normalised
+@every_data_set
+def test_real_data(name, normalised):
+    rows, rewards = load_rows(name, normalised=normalised)
+    assert_follows_lstsq(rows, rewards, counts=[1000, 2500, len(rows), 20_000, ROWS])
+
+
+@needs_data
+@raw_and_normalised
+@every_data_set
+def test_the_first_rows_of_real_data(name, normalised):
+    """Around the row that completes the rank, where designs are at their worst conditioned."""
+    rows, rewards = load_rows(name, normalised=normalised)
+    d = rows.shape[1]
+    assert_follows_lstsq(rows, rewards, counts=[1, d // 2, d, d + 2, 2 * d, 5 * d])
+
+
+# ---------------------------------------------------------------- hard designs
+
+DESIGNS = {}
+
+
+def design(function):
+    DESIGNS[function.__name__] = function
+    return function
+
+
+@design
+def plain(rng):
+    return rng.normal(size=(3000, 6))
+
+
+@design
+def collinear(rng):
+    z = rng.normal(size=(3000, 4))
+    return np.column_stack([z, z[:, 0] + 2 * z[:, 1], z[:, 2]])
+
+
+@design
+def large_then_small_scales(rng):
+    return rng.normal(size=(3000, 4)) * [1e4, 1.0, 1e-2, 1e-4]
+
+
+@design
+def small_then_large_scales(rng):
+    return rng.normal(size=(3000, 4)) * [1e-4, 1e-2, 1.0, 1e4]
+
+
+@design
+def one_hot_and_intercept(rng):
+    return np.column_stack([np.ones(3000), np.eye(5)[rng.integers(5, size=3000)]])
+
+
+@design
+def scales_and_collinear(rng):
+    z = rng.normal(size=(3000, 3)) * [1e4, 1.0, 1e-4]
+    return np.column_stack([z[:, 0], z[:, 0], z[:, 1], z[:, 2], z[:, 2]])
+
+
+@design
+def one_hot_of_different_scales(rng):
+    return np.eye(4)[rng.integers(4, size=3000)] * [1e4, 1.0, 1e-2, 1e-4]
+
+
+@design
+def far_from_the_origin(rng):
+    return np.column_stack([np.ones(3000), 1e3 + rng.normal(size=(3000, 3))])
+
+
+@design
+def a_column_that_varies_late(rng):
+    rows = np.column_stack([np.ones(3000), rng.normal(size=(3000, 3))])
+    rows[:1000, 2] = 1.0
+    return rows
+
+
+@design
+def a_column_of_zeros(rng):
+    return rng.normal(size=(3000, 5)) * [1, 1, 0, 1, 1]
+
+
+@design
+def a_rare_feature(rng):
+    rows = rng.normal(size=(3000, 5))
+    rows[:, 3] = np.arange(3000) == 2500
+    return rows
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_hard_designs(name):
+    rng = np.random.default_rng(17)
+    rows = np.ascontiguousarray(DESIGNS[name](rng))
+    coefficients = rng.normal(size=rows.shape[1]) / np.maximum(np.abs(rows).max(axis=0), 1e-300)
+    rewards = rows @ coefficients + 0.5 * rng.normal(size=len(rows))
+    d = rows.shape[1]
+    late = [100, 999, 1001, 2499, 2502, len(rows), 20_000, ROWS]
+    assert_follows_lstsq(rows, rewards, counts=[1, d, d + 2, 2 * d, *late])
+
+
+# ---------------------------------------------------------------- while G is singular
+
+
+def late_rank_rows(rng, n=60):
+    """Rank 3 of 4 until row 30, when the last column stops being the sum of two others."""
+    rows = rng.normal(size=(n, 4))
+    rows[:30, 3] = rows[:30, 0] + rows[:30, 1]
+    return rows, rng.normal(size=n)
+
+
+def trace_estimates(warmup, rows, rewards):
+    """The estimate after each row."""
+    model = new_model(rows.shape[1])
+    trace = []
+    for n in range(len(rows)):
+        observe_rows(model, warmup, 0, rows, rewards, n, n + 1)
+        trace.append(model.estimate[0].copy())
+    return trace
+
+
+def test_none_is_exactly_zero_until_the_rank_is_full():
+    rows, rewards = late_rank_rows(np.random.default_rng(1))
+    for n, estimate in enumerate(trace_estimates(NONE, rows, rewards), 1):
+        if n <= 30:
+            assert (estimate == 0.0).all()
+        else:
+            assert relative_error(estimate, minimum_norm(rows, rewards, n)) < 1e-6
+
+
+def test_ridge_is_the_closed_form_until_the_rank_is_full():
+    rows, rewards = late_rank_rows(np.random.default_rng(2))
+    for n, estimate in enumerate(trace_estimates(RIDGE, rows, rewards), 1):
+        x, y = rows[:n], rewards[:n]
+        penalty = np.linalg.norm(x, 2) / n if n <= 30 else 0.0
+        expected = np.linalg.solve(x.T @ x + penalty**2 * np.eye(4), x.T @ y)
+        assert relative_error(estimate, expected) < 1e-6
+
+
+def test_pinv_is_the_minimum_norm_solution_from_the_first_row_on():
+    rows, rewards = late_rank_rows(np.random.default_rng(3))
+    for n, estimate in enumerate(trace_estimates(PINV, rows, rewards), 1):
+        assert relative_error(estimate, minimum_norm(rows, rewards, n)) < 1e-6
+
+
+@pytest.mark.parametrize("warmup", range(3), ids=WARMUPS)
+def test_rows_of_zeros_teach_nothing(warmup):
+    rows, rewards = np.zeros((5, 3)), np.ones(5)
+    assert all((estimate == 0.0).all() for estimate in trace_estimates(warmup, rows, rewards))
+
+
+def test_arms_do_not_touch_each_other():
+    rng = np.random.default_rng(4)
+    rows, rewards = rng.normal(size=(50, 3)), rng.normal(size=50)
+    model = new_model(3, n_arms=2)
+    observe_rows(model, PINV, 1, rows, rewards, 0, 50)
+    assert model.pulls.tolist() == [0, 50]
+    assert (model.estimate[0] == 0).all()
+    assert (model.gram[0] == 0).all()
+    assert np.allclose(model.gram[1], rows.T @ rows, rtol=1e-13)
+
+
+# ---------------------------------------------------------------- merging
+
+
+def merged(warmup, parts, *, n_features):
+    states = []
+    for rows, rewards in parts:
+        states.append(new_model(n_features))
+        if len(rows):
+            observe_rows(states[-1], WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
+    least_squares.merge(states[0], states[1], warmup=warmup)
+    return states[0]
+
+
+@pytest.mark.parametrize("sizes", [(40, 70), (2, 1), (0, 30), (30, 0)], ids=str)
+@pytest.mark.parametrize("warmup", WARMUPS)
+def test_merged_statistics_are_those_of_all_rows(warmup, sizes):
+    rng = np.random.default_rng(5)
+    rows, rewards = rng.normal(size=(sum(sizes), 4)), rng.normal(size=sum(sizes))
+    cut = sizes[0]
+    model = merged(
+        warmup, [(rows[:cut], rewards[:cut]), (rows[cut:], rewards[cut:])], n_features=4
+    )
+    everything = new_model(4)
+    observe_rows(everything, WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
+    assert model.pulls[0] == len(rows)
+    assert np.allclose(model.gram[0], rows.T @ rows, rtol=1e-12, atol=1e-12)
+    assert relative_error(model.estimate[0], everything.estimate[0]) < 1e-6
+
+
+def test_merging_keeps_features_of_small_units():
+    """Scales that differ by 10⁸ are apart by 10¹⁶ in the Gram matrix."""
+    rng = np.random.default_rng(6)
+    rows, rewards = rng.normal(size=(200, 3)) * [1e4, 1.0, 1e-4], rng.normal(size=200)
+    model = merged("pinv", [(rows[:100], rewards[:100]), (rows[100:], rewards[100:])], n_features=3)
+    assert relative_error(model.estimate[0], minimum_norm(rows, rewards, 200)) < 1e-6
+
+
+# ---------------------------------------------------------------- any design
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(1, 8),
+    rank=st.integers(1, 8),
+    n=st.integers(1, 60),
+    exponents=st.lists(st.integers(-4, 4), min_size=8, max_size=8),
+)
+def test_any_design_of_any_rank(seed, d, rank, n, exponents):
+    """Rows of whole numbers: dependence between columns is exact, independence well conditioned."""
+    rng = np.random.default_rng(seed)
+    rank = min(rank, d)
+    mixing = np.hstack([np.eye(rank), rng.integers(-1, 2, size=(rank, d - rank))])
+    rows = rng.integers(-3, 4, size=(n, rank)) @ mixing @ np.eye(d)[rng.permutation(d)]
+    rows = np.ascontiguousarray(rows * np.float_power(4.0, exponents[:d]))
+    rewards = rng.normal(size=n)
+    model = new_model(d)
+    observe_rows(model, PINV, 0, rows, rewards, 0, n)
+    assert relative_error(model.estimate[0], minimum_norm(rows, rewards, n)) < 1e-6
