@@ -15,7 +15,7 @@ SHORTEST_MEASUREMENT = 0.2  # seconds
 Work = Callable[[], Any]
 
 
-class Skipped(Exception):
+class SkippedError(Exception):
     """Why a line cannot be measured here."""
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from figure2 import N_ARMS, clipped_gaussian_problem
-from measure import Skipped
 
+from figure2 import N_ARMS, clipped_gaussian_problem
 from greedyfirst import GreedyFirst, Policy
 from greedyfirst.memory import allocate
 from greedyfirst.policies.diversity_watch import SWITCHED_AT
@@ -13,6 +12,7 @@ from greedyfirst.policies.policy import compiled_for, init
 from greedyfirst.problems import Draw
 from greedyfirst.simulation.episode import play
 from greedyfirst.simulation.simulate import plotted_steps
+from measure import SkippedError
 
 HORIZON = 10_000
 SEED = 10
@@ -51,4 +51,4 @@ def draw_instances(n_features: int) -> list[Draw]:
             kept.append(draw)
         if len(kept) == N_INSTANCES:
             return kept
-    raise Skipped(f"Greedy-First switches on nearly every instance with d={n_features}")
+    raise SkippedError(f"Greedy-First switches on nearly every instance with d={n_features}")

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from figure2 import N_ARMS, clipped_gaussian_problem, simulate_figure2
-from measure import Reading, Skipped, seconds, time_ratio
+from greedyfirst import Agent, Greedy, GreedyFirst, simulate
+from greedyfirst.problems import Draw
+from measure import Reading, SkippedError, seconds, time_ratio
 from playing import HORIZON, N_INSTANCES, SEED, Playing, draw_instances
 from yardsticks import c_greedy, hash_in_threads, numpy_draw, numpy_greedy, python_loop
-
-from greedyfirst import Agent, Greedy, GreedyFirst, Policy, simulate
-from greedyfirst.problems import Draw
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,20 @@ def greedy_first_over_greedy(quick: bool, *, n_features: int) -> Reading:
 def two_threads(quick: bool) -> Reading:
     """How many times faster two threads simulate Figure 2(a); beside it, how much they hash."""
     if (os.cpu_count() or 1) < 2:
-        raise Skipped("one processor")
+        raise SkippedError("one processor")
     run = partial(simulate_figure2, "a", n_instances=64, horizon=HORIZON)
     times = repetitions(quick)
     reading = time_ratio(lambda: run(n_jobs=1), lambda: run(n_jobs=2), repetitions=times)
     ceiling = time_ratio(lambda: hash_in_threads(1), lambda: hash_in_threads(2), repetitions=times)
-    return Reading(value=reading.value, text=f"{reading.value:.2f}; SHA-256 {ceiling.text}")
+    return Reading(value=reading.value, text=f"{reading.text}; SHA-256 {ceiling.value:.2f}")
 
 
 # ------------------------------------------------------------------------ one decision at a time
 
 
-def agent_over_numpy(quick: bool, *, policy: type[Policy], n_features: int) -> Reading:
+def agent_over_numpy(
+    quick: bool, *, policy: type[Greedy | GreedyFirst], n_features: int
+) -> Reading:
     """``Agent.choose`` and ``update`` over a greedy loop in NumPy, both past the singular phase."""
     pulls = 2 * n_features
     before, timed = N_ARMS * pulls, 3000
@@ -123,7 +125,7 @@ def agent_over_numpy(quick: bool, *, policy: type[Policy], n_features: int) -> R
 
     reading = time_ratio(ours, yardstick, repetitions=repetitions(quick))
     if policy is GreedyFirst and agent.state.explores:
-        raise Skipped("Greedy-First has switched")
+        raise SkippedError("Greedy-First has switched")
     return reading
 
 
@@ -235,7 +237,7 @@ def print_line(line: Line, quick: bool) -> bool:
     """Measure and print one line; False if its target is missed."""
     try:
         reading = line.measure(quick)
-    except Skipped as reason:
+    except SkippedError as reason:
         print(f"{line.what:38} {line.target:8} skipped: {reason}", flush=True)
         return True
     met = line.met is None or line.met(reading.value)

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from measure import Skipped
 from numpy.typing import NDArray
 
 from greedyfirst.problems import Draw
+from measure import SkippedError
 
 FloatArray = NDArray[np.float64]
 
@@ -32,9 +32,9 @@ def c_library() -> ctypes.CDLL:
     """``greedy_loop.c``, compiled now."""
     compiler = shutil.which(os.environ.get("CC") or "gcc")
     if compiler is None:
-        raise Skipped("no C compiler: neither $CC nor gcc is there")
+        raise SkippedError("no C compiler: neither $CC nor gcc is there")
     if not C_SOURCE.exists():
-        raise Skipped(f"no file {C_SOURCE}")
+        raise SkippedError(f"no file {C_SOURCE}")
     with tempfile.TemporaryDirectory() as directory:
         library = Path(directory) / "greedy_loop.so"
         subprocess.run([compiler, *C_FLAGS, str(C_SOURCE), "-o", str(library)], check=True)

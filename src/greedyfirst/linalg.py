@@ -1,8 +1,4 @@
-"""Small dense kernels on symmetric matrices: written as loops, in place, without temporaries.
-
-Loops run along contiguous memory, so that the compiler can use vector instructions without
-reordering sums.
-"""
+"""Small dense kernels on symmetric matrices: in place, without temporaries, row by row."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import math
 
 from greedyfirst.compilation import inline_kernel, kernel, template_kernel
 from greedyfirst.validation import FloatArray
+from greedyfirst.vector_loops import add_multiple, inner
 
 # Cyclic Jacobi converges quadratically: 5 to 10 sweeps in practice, this is only a stop.
 JACOBI_SWEEPS = 30
@@ -31,36 +28,10 @@ def identity(out: FloatArray) -> None:
 
 
 @inline_kernel
-def inner(x: FloatArray, y: FloatArray) -> float:
-    """x·y, in four interleaved partial sums."""
-    d = x.shape[0]
-    s0 = s1 = s2 = s3 = 0.0
-    blocks = d - d % 4
-    for i in range(0, blocks, 4):
-        s0 += x[i] * y[i]
-        s1 += x[i + 1] * y[i + 1]
-        s2 += x[i + 2] * y[i + 2]
-        s3 += x[i + 3] * y[i + 3]
-    for i in range(blocks, d):
-        s0 += x[i] * y[i]
-    return (s0 + s1) + (s2 + s3)
-
-
-@inline_kernel
 def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
-    """Out = ax for a symmetric a; returns x'ax. Four rows of a at a time."""
-    d = x.shape[0]
-    rest = d % 4
-    for i in range(d):
-        out[i] = 0.0
-    for j in range(rest):
-        x0 = x[j]
-        for i in range(d):
-            out[i] += a[j, i] * x0
-    for j in range(rest, d, 4):
-        x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for i in range(d):
-            out[i] += (a[j, i] * x0 + a[j + 1, i] * x1) + (a[j + 2, i] * x2 + a[j + 3, i] * x3)
+    """Out = ax for a symmetric a; returns x'ax."""
+    for i in range(x.shape[0]):
+        out[i] = inner(a[i], x)
     return inner(out, x)
 
 
@@ -76,11 +47,8 @@ def quadratic(a: FloatArray, x: FloatArray) -> float:
 @inline_kernel
 def add_outer(a: FloatArray, x: FloatArray, weight: float) -> None:
     """A += weight·xx'."""
-    d = x.shape[0]
-    for i in range(d):
-        w = weight * x[i]
-        for j in range(d):
-            a[i, j] += w * x[j]
+    for i in range(x.shape[0]):
+        add_multiple(a[i], weight * x[i], x)
 
 
 @kernel
@@ -111,8 +79,7 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
             if i != k:
                 factor = out[i, k]
                 out[i, k] = 0.0
-                for j in range(d):
-                    out[i, j] -= factor * out[k, j]
+                add_multiple(out[i], -factor, out[k])
     for i in range(d):
         for j in range(i + 1):
             value = 0.5 * (out[i, j] + out[j, i]) * scale[i] * scale[j]

@@ -45,7 +45,7 @@ def assert_follows_lstsq(rows, rewards, *, counts):
         seen = n
         errors[n] = relative_error(model.estimate[0], minimum_norm(rows, rewards, n))
     assert model.pulls[0] == seen
-    assert all(error < 1e-6 for error in errors.values()), errors
+    assert not {n: float(error) for n, error in errors.items() if not error < 1e-6}
 
 
 # ---------------------------------------------------------------- real data
@@ -65,7 +65,7 @@ raw_and_normalised = pytest.mark.parametrize("normalised", [False, True], ids=["
 @every_data_set
 def test_real_data(name, normalised):
     rows, rewards = load_rows(name, normalised=normalised)
-    assert_follows_lstsq(rows, rewards, counts=[1000, 2500, len(rows), 20_000, ROWS])
+    assert_follows_lstsq(rows, rewards, counts=[1000, 2500, ROWS])
 
 
 @needs_data
@@ -248,6 +248,22 @@ def test_merged_statistics_are_those_of_all_rows(warmup, sizes):
     assert model.pulls[0] == len(rows)
     assert np.allclose(model.gram[0], rows.T @ rows, rtol=1e-12, atol=1e-12)
     assert relative_error(model.estimate[0], everything.estimate[0]) < 1e-6
+
+
+@pytest.mark.parametrize("warmup", WARMUPS)
+def test_merged_estimates_of_singular_designs(warmup):
+    """Ridge depends on the number of rows, not only on the Gram matrix."""
+    rng = np.random.default_rng(7)
+    rows, rewards = rng.normal(size=(30, 3)), rng.normal(size=30)
+    rows[:, 2] = rows[:, 0] - rows[:, 1]
+    model = merged(warmup, [(rows[:5], rewards[:5]), (rows[5:], rewards[5:])], n_features=3)
+    gram, moment = rows.T @ rows, rows.T @ rewards
+    expected = {
+        "none": np.zeros(3),
+        "ridge": np.linalg.solve(gram + np.linalg.norm(rows, 2) ** 2 / 900 * np.eye(3), moment),
+        "pinv": minimum_norm(rows, rewards, 30),
+    }[warmup]
+    assert np.allclose(model.estimate[0], expected, rtol=1e-6, atol=1e-12)
 
 
 def test_merging_keeps_features_of_small_units():

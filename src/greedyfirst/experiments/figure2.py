@@ -84,6 +84,8 @@ def policies(
             test_after=2 * t0,
             lambda0_minimum=LAMBDA0_MINIMUM,
             fallback=ols_bandit,
+            span="full",
+            carry_over=False,
         ),
         "OLS Bandit": ols_bandit,
         "OFUL": OFUL(sigma=sigma, sigma_start=start),

@@ -26,10 +26,11 @@ from greedyfirst.compilation import (
     pointer,
     template_kernel,
 )
-from greedyfirst.linalg import add_outer, copy, inner, invert, multiply
+from greedyfirst.linalg import add_outer, copy, invert, multiply
 from greedyfirst.memory import Memory
 from greedyfirst.models.least_squares import REFRESH_GROWTH, REFRESH_ROWS
 from greedyfirst.validation import FloatArray
+from greedyfirst.vector_loops import add_multiple, inner
 
 # Per arm: rows seen, growth of det Λ since the last refresh, rows at that refresh.
 COUNT, GROWTH, FRESH = range(3)
@@ -107,11 +108,8 @@ def observe_row(
     error = y - inner(mean, x)
     s = noise_variance + multiply(matrices[COVARIANCE], x, v)
     weight = 1.0 / noise_variance
-    gain = error / s
-    weighted = weight * y
-    for i in range(x.shape[0]):
-        mean[i] += v[i] * gain
-        shift[i] += x[i] * weighted
+    add_multiple(mean, error / s, v)
+    add_multiple(shift, weight * y, x)
     add_outer(matrices[COVARIANCE], v, -1.0 / s)
     add_outer(matrices[PRECISION], x, weight)
     add_outer(matrices[GRAM], x, 1.0)

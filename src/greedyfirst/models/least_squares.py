@@ -41,10 +41,11 @@ from greedyfirst.compilation import (
     pointer,
     template_kernel,
 )
-from greedyfirst.linalg import add_outer, copy, eigen, inner, invert, multiply
+from greedyfirst.linalg import add_outer, copy, eigen, invert, multiply
 from greedyfirst.memory import Memory
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
+from greedyfirst.vector_loops import add_multiple, add_multiples, inner
 
 #: What the estimate is while an arm's Gram matrix is singular: 0 (Algorithm 1 as printed), ridge
 #: regression with penalty λ_max(G)/n² (the practice of the paper's figures), or minimum norm.
@@ -58,7 +59,8 @@ BLOCK = 4
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
 # rows not yet in G.
 COUNT, RANK, GROWTH, FRESH, WAITING = range(5)
-# Per arm: m, G⁺m, the estimate that decisions use, and the waiting rows from ROWS on.
+# Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), and
+# the waiting rows from ROWS on.
 MOMENT, SOLUTION, ESTIMATE, ROWS = range(4)
 # Per arm: G (but for the waiting rows), G⁺, and the orthogonal matrix of `span`.
 GRAM, INVERSE, BASIS = range(3)
@@ -130,23 +132,20 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     """The work of :func:`observe`."""
     d = x.shape[0]
     numbers, vectors, v = model.numbers[arm], model.vectors[arm], model.scratch[GAIN]
-    inverse, solution = model.matrices[arm, INVERSE], vectors[SOLUTION]
+    inverse = model.matrices[arm, INVERSE]
+    regular = numbers[RANK] == d
+    solution = vectors[ESTIMATE] if regular else vectors[SOLUTION]
     error = y - inner(solution, x)
     s = 1.0 + multiply(inverse, x, v)
     place = int(numbers[WAITING])
-    for i in range(d):
-        vectors[MOMENT, i] += x[i] * y
-        vectors[ROWS + place, i] = x[i]
+    add_multiple(vectors[MOMENT], y, x)
+    copy(x, vectors[ROWS + place])
     numbers[COUNT] += 1.0
-    numbers[WAITING] += 1.0
+    numbers[WAITING] = place + 1.0
     if place == BLOCK - 1:
         settle(model.matrices[arm, GRAM], vectors, numbers)
-    regular = numbers[RANK] == d
     if regular:
-        gain = error / s
-        for i in range(d):
-            solution[i] += v[i] * gain
-            vectors[ESTIMATE, i] = solution[i]
+        add_multiple(solution, error / s, v)
         add_outer(inverse, v, -1.0 / s)
         numbers[GROWTH] *= s
     stale = numbers[GROWTH] > REFRESH_GROWTH or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
@@ -162,11 +161,9 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     for k in range(n, BLOCK):
         for i in range(d):
             vectors[ROWS + k, i] = 0.0
-    r0, r1, r2, r3 = vectors[ROWS], vectors[ROWS + 1], vectors[ROWS + 2], vectors[ROWS + 3]
+    rows = (vectors[ROWS], vectors[ROWS + 1], vectors[ROWS + 2], vectors[ROWS + 3])
     for i in range(d):
-        x0, x1, x2, x3 = r0[i], r1[i], r2[i], r3[i]
-        for j in range(d):
-            gram[i, j] += (x0 * r0[j] + x1 * r1[j]) + (x2 * r2[j] + x3 * r3[j])
+        add_multiples(gram[i], (rows[0][i], rows[1][i], rows[2][i], rows[3][i]), rows)
     numbers[WAITING] = 0.0
 
 
@@ -183,10 +180,10 @@ def repair_row(
     grown = numbers[GROWTH] > REFRESH_GROWTH
     if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
-    if numbers[RANK] == d or warmup == PINV:
-        copy(vectors[SOLUTION], vectors[ESTIMATE])
-    elif warmup == RIDGE:
+    if numbers[RANK] < d and warmup == RIDGE:
         ridge(numbers[COUNT], vectors, matrices[GRAM], model.scratch, model.scratch_matrices)
+    elif numbers[RANK] < d and warmup == PINV:
+        copy(vectors[SOLUTION], vectors[ESTIMATE])
 
 
 @template_kernel
@@ -213,11 +210,11 @@ def observe_while_singular(
             for j in range(d):
                 inverse[i, j] += s * k[i] * k[j] - v[i] * k[j] - k[i] * v[j]
     else:
-        for i in range(d):
-            solution[i] += v[i] * (error / s)
+        add_multiple(solution, error / s, v)
         add_outer(inverse, v, -1.0 / s)
         numbers[GROWTH] *= s
     if numbers[RANK] == d:
+        copy(solution, vectors[ESTIMATE])
         numbers[GROWTH] = 2.0 * REFRESH_GROWTH
 
 
@@ -259,8 +256,9 @@ def refresh(
         copy(result[i], inverse[i])
     for k in range(free):
         add_outer(inverse, basis[k], -1.0 / own_scale(gram, basis[k]))
+    solution = vectors[SOLUTION] if free > 0 else vectors[ESTIMATE]
     for i in range(d):
-        vectors[SOLUTION, i] = inner(inverse[i], vectors[MOMENT])
+        solution[i] = inner(inverse[i], vectors[MOMENT])
 
 
 @template_kernel

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from greedyfirst.compilation import kernel
-from greedyfirst.linalg import inner
 from greedyfirst.validation import FloatArray
+from greedyfirst.vector_loops import inner
 
 # A row adds a direction when the part of it outside the span exceeds this share of its norm:
 # well above the rounding of Z (about 1e-15), well below features whose scales differ by 10⁸.

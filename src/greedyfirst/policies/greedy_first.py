@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.linalg import copy, inner
+from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import WARMUPS
@@ -31,6 +31,7 @@ from greedyfirst.policies.ols_bandit import OLSBandit
 from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
 from greedyfirst.policies.selection import SCORE
 from greedyfirst.validation import FloatArray, choice, flag, number, whole_number, wrong
+from greedyfirst.vector_loops import inner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +57,10 @@ class GreedyFirst(Policy):
     span
         ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
-        a switch.
+        a switch. The two are the same when contexts span everything.
     carry_over
         Whether a switch hands the greedy phase's samples to the fallback's all-sample estimators.
-        ``False``, as in the paper's figures, starts it afresh.
+        ``False``, as in the paper, starts it afresh.
     on_alarm
         What to do when an arm falls short: ``"explore"`` switches to the fallback (the paper's
         algorithm), ``"drop"`` drops the arm and stays greedy, ``"hold"`` stays greedy and leaves
@@ -80,8 +81,8 @@ class GreedyFirst(Policy):
     t0: int | None = None
     lambda0: float | None = None
     fallback: Policy = field(default_factory=OLSBandit)
-    span: str = "full"
-    carry_over: bool = False
+    span: str = "pooled"
+    carry_over: bool = True
     on_alarm: str = "explore"
     lambda0_minimum: float = 0.0
     test_after: int | None = None

@@ -12,10 +12,10 @@ import math
 import numpy as np
 
 from greedyfirst.compilation import inline_kernel, kernel
-from greedyfirst.linalg import inner
 from greedyfirst.policies.gaussian_race import chances_of_highest
 from greedyfirst.randomness import normal, stream, uniform
 from greedyfirst.validation import FloatArray
+from greedyfirst.vector_loops import inner
 
 SCORE, SPREAD, CHANCE = range(3)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.linalg import inner, quadratic
+from greedyfirst.linalg import quadratic
 from greedyfirst.memory import Memory
 from greedyfirst.models import gaussian_posterior, noise_scale
 from greedyfirst.models.gaussian_posterior import COVARIANCE, MEAN, GaussianPosterior
@@ -17,6 +17,7 @@ from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
 from greedyfirst.policies.policy import SUMMARY, Policy
 from greedyfirst.policies.selection import SCORE, SPREAD
 from greedyfirst.validation import FloatArray, array, number, wrong
+from greedyfirst.vector_loops import inner
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
