@@ -12,8 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from listed_policies import N_ARMS, N_FEATURES, POLICIES_WITH_OPTIONS
 from scipy import stats
+
+from greedyfirst import Agent, GreedyFirst
+from greedyfirst.policies import POLICIES
+from greedyfirst.simulation.simulate import Bench
+from listed_policies import N_ARMS, N_FEATURES, POLICIES_WITH_OPTIONS
 from trial_runs import (
     SEED,
     draw_trial,
@@ -23,10 +27,6 @@ from trial_runs import (
     play_late,
     play_one_by_one,
 )
-
-from greedyfirst import Agent, GreedyFirst
-from greedyfirst.policies import POLICIES
-from greedyfirst.simulation.simulate import Bench
 
 FALSE_ALARM = 1e-6
 LISTED = list(POLICIES_WITH_OPTIONS.values())

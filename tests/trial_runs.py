@@ -1,12 +1,12 @@
 """Runs that every policy is put through: the same draw one at a time, in batches and compiled."""
 
 import numpy as np
-from listed_policies import N_ARMS, N_FEATURES
 
 from greedyfirst import Agent
 from greedyfirst.memory import allocate
 from greedyfirst.policies.policy import compiled_for, init
 from greedyfirst.simulation.episode import play
+from listed_policies import N_ARMS, N_FEATURES
 
 HORIZON = 150
 SEED = 11

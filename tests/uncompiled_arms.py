@@ -3,6 +3,7 @@
 import json
 
 import numba
+
 from listed_policies import POLICIES_WITH_OPTIONS
 from trial_runs import draw_trial, new_agent, play_in_batches, play_one_by_one
 

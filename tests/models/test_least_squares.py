@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from real_data import DATA, load_rows
 
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.memory import allocate
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import NONE, PINV, RIDGE, WARMUPS
+from real_data import DATA, load_rows
 
 ROWS = 100_000
 
@@ -51,9 +51,7 @@ def assert_follows_lstsq(rows, rewards, *, counts):
 # ---------------------------------------------------------------- real data
 
 
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"the shared data sets are not at {DATA}"
-)
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the shared data sets are not at {DATA}")
 every_data_set = pytest.mark.parametrize(
     "name", ["eeg", "eye_movements", "cardiotocography", "warfarin"]
 )
@@ -240,9 +238,7 @@ def test_merged_statistics_are_those_of_all_rows(warmup, sizes):
     rng = np.random.default_rng(5)
     rows, rewards = rng.normal(size=(sum(sizes), 4)), rng.normal(size=sum(sizes))
     cut = sizes[0]
-    model = merged(
-        warmup, [(rows[:cut], rewards[:cut]), (rows[cut:], rewards[cut:])], n_features=4
-    )
+    model = merged(warmup, [(rows[:cut], rewards[:cut]), (rows[cut:], rewards[cut:])], n_features=4)
     everything = new_model(4)
     observe_rows(everything, WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
     assert model.pulls[0] == len(rows)

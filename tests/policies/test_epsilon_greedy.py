@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import stats
-from trial_runs import play_one_by_one
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy
+from trial_runs import play_one_by_one
 
 
 def trained(policy):
@@ -37,5 +37,5 @@ def test_epsilon_one_is_uniform():
 
 
 def test_initial_pulls_are_never_replaced():
-    agent, arms = trained(EpsilonGreedy(epsilon=1, initial_pulls=3))
+    _, arms = trained(EpsilonGreedy(epsilon=1, initial_pulls=3))
     assert arms[:12] == [0, 1, 2, 3] * 3

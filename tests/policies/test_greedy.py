@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from trial_runs import play_one_by_one
 
 from greedyfirst import Agent, Greedy
+from trial_runs import play_one_by_one
 
 N_ARMS, D, HORIZON = 3, 3, 200
 
@@ -35,9 +35,7 @@ def test_the_arm_with_the_highest_estimate_is_chosen(warmup, initial_pulls):
         scores = np.zeros(N_ARMS)
         for arm in range(N_ARMS):
             mine = arms[:t] == arm
-            scores[arm] = contexts[t] @ estimate(
-                contexts[:t][mine], rewards[:t][mine, arm], warmup
-            )
+            scores[arm] = contexts[t] @ estimate(contexts[:t][mine], rewards[:t][mine, arm], warmup)
         # Estimates that are exactly 0 tie; any of the tied arms may be taken.
         assert scores[arms[t]] >= scores.max() - 1e-9
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
-from trial_runs import play_compiled, play_one_by_one
 
+from greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
 from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling, simulate
 from greedyfirst.policies.diversity_watch import CULPRIT, LAMBDA0, SWITCHED_AT
 from greedyfirst.problems import (
@@ -13,6 +12,7 @@ from greedyfirst.problems import (
     GaussianParameters,
     LinearProblem,
 )
+from trial_runs import play_compiled, play_one_by_one
 
 HORIZON = 120
 
@@ -119,9 +119,7 @@ def switching_run(policy, *, seed=3, horizon=200, n_arms=3, d=3, contexts=None):
 
 def test_greedy_before_the_switch_and_a_fresh_fallback_after_it():
     fallback = OLSBandit(h=0.3, q=2, warmup="pinv")
-    policy = GreedyFirst(
-        warmup="pinv", t0=30, lambda0=0.5, carry_over=False, fallback=fallback
-    )
+    policy = GreedyFirst(warmup="pinv", t0=30, lambda0=0.5, carry_over=False, fallback=fallback)
     agent, arms, contexts, rewards = switching_run(policy)
     switch = agent.diversity().switched_at
     assert 30 < switch < 100

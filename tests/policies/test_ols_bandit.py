@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from trial_runs import play_one_by_one
 
 from greedyfirst import Agent, OLSBandit
 from greedyfirst.policies.selection import SCORE
+from trial_runs import play_one_by_one
 
 
 def forced_arms(n_arms, q, horizon):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from trial_runs import play_one_by_one
 
 from greedyfirst import Agent, PriorFreeThompsonSampling
 from greedyfirst.policies.selection import SCORE, SPREAD
+from trial_runs import play_one_by_one
 
 N_ARMS, D = 3, 4
 

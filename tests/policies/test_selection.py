@@ -41,7 +41,11 @@ CASES = {
     "ruled out first": (outlook([OUT, -5]), [1, 1], [0, 1]),
     "chance": (outlook([1, 0, 0], chance=0.3), [1, 1, 1], [0.8, 0.1, 0.1]),
     "only chance": (outlook([1, 0, 0], chance=1.0), [1, 1, 1], [1 / 3] * 3),
-    "chance among the open": (outlook([1, OUT, 0, 0], chance=0.5), [1, 1, 0, 1], [0.75, 0, 0, 0.25]),
+    "chance among the open": (
+        outlook([1, OUT, 0, 0], chance=0.5),
+        [1, 1, 0, 1],
+        [0.75, 0, 0, 0.25],
+    ),
     "draws": (
         outlook([0, 1], [1, 1]),
         [1, 1],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from greedyfirst import data_file
 from greedyfirst.agent import answers
 from greedyfirst.agent.diversity_report import DiversityReport
-from greedyfirst.agent.online import decide, foresee, learn
+from greedyfirst.agent.online import decide, decide_many, foresee, learn, learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.compilation import entry
 from greedyfirst.memory import allocate
@@ -23,6 +22,8 @@ from greedyfirst.policies.description import describe, from_description
 from greedyfirst.policies.policy import FOREIGN, compiled_for, init
 from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 class Agent:
@@ -80,26 +81,17 @@ class Agent:
         self.record = self.policy.record(n_arms, n_features)
         self.buffer, self.state = allocate(partial(init, self.record, n_arms, n_features))
         self._eligible = np.ones(n_arms)
-        self._contexts, self._rewards = np.zeros((1, n_features)), np.zeros(1)
-        self._arms, self._steps = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self._context = np.zeros(n_features)
+        self._shape = (n_features,)
+        watched = isinstance(self.policy, GreedyFirst)
+        self._watch: FloatArray | None = self.state.watch.numbers if watched else None
+        policy = type(self.policy)
         self._decide = entry(
-            compiled_for(decide, type(self.policy)),
-            self.record,
-            self.state,
-            1,
-            self._contexts,
-            self._eligible,
-            self.seed,
-            self._arms,
+            compiled_for(decide, policy),
+            *(self.record, self.state, 1, self._context, self._eligible, self.seed),
         )
         self._learn = entry(
-            compiled_for(learn, type(self.policy)),
-            self.record,
-            self.state,
-            self._steps,
-            self._contexts,
-            self._arms,
-            self._rewards,
+            compiled_for(learn, policy), *(self.record, self.state, 1, self._context, 0, 0.0)
         )
 
     @property
@@ -121,25 +113,20 @@ class Agent:
 
     def choose(self, context: ArrayLike, *, eligible: Sequence[int | str] | None = None) -> int:
         """The arm for this context, among the ``eligible`` ones (all that are not dropped)."""
-        self._take_context(context)
+        self._take(context)
         allowed = self._eligible if eligible is None else self._mask(eligible)
-        self._decide(
-            self.record,
-            self.state,
-            self.decisions + 1,
-            self._contexts,
-            allowed,
-            self.seed,
-            self._arms,
-        )
-        self.decisions += 1
-        return int(self._arms[0])
+        step = self.decisions + 1
+        arm: int = self._decide(self.record, self.state, step, self._context, allowed, self.seed)
+        if arm < 0:
+            array("context", context, self._shape)
+        self.decisions = step
+        return arm
 
     def choose_many(self, contexts: ArrayLike) -> NDArray[np.int64]:
         """Arms for several contexts: those of ``choose``, one by one, without rewards between."""
         rows = array("contexts", contexts, (None, self.n_features))
         arms = np.zeros(len(rows), np.int64)
-        self._decide(
+        compiled_for(decide_many, type(self.policy))(
             self.record, self.state, self.decisions + 1, rows, self._eligible, self.seed, arms
         )
         self.decisions += len(rows)
@@ -149,16 +136,25 @@ class Agent:
         self, context: ArrayLike, arm: int | str, reward: float, *, step: int | None = None
     ) -> None:
         """Learn from the reward of an arm at this context."""
-        self._take_context(context)
-        number_ = arm if type(arm) is int and 0 <= arm < len(self.arm_names) else self._arm(arm)
-        if not (type(reward) is float and math.isfinite(reward)):
+        self._take(context)
+        if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
+            arm = self._arm(arm)
+        if not isinstance(reward, float):
             reward = number("reward", reward)
-        if step is not None:
+        if step is None:
+            step = self.joined + 1 if self.joined < self.decisions else FOREIGN
+        else:
             whole_number("step", step, at_least=1, at_most=self.decisions)
-        self._arms[0] = number_
-        self._rewards[0] = reward
-        self._steps[0] = self._next_step() if step is None else step
-        self._teach(self._steps, self._contexts, self._arms, self._rewards)
+        bad = self._learn(self.record, self.state, step, self._context, arm, reward)
+        if bad:
+            array("context", context, self._shape)
+            number("reward", reward)
+        if step == FOREIGN:
+            self.foreign += 1
+        else:
+            self.joined += 1
+        if self._watch is not None:
+            answers.follow_switch(self, self._watch)
 
     def update_many(self, contexts: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from several rewards, as ``update`` would one by one."""
@@ -174,39 +170,23 @@ class Agent:
         decided = min(self.decisions - self.joined, len(rows))
         steps = np.full(len(rows), FOREIGN, np.int64)
         steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
-        self._teach(steps, rows, chosen.astype(np.int64), values)
+        compiled_for(learn_many, type(self.policy))(
+            self.record, self.state, steps, rows, chosen.astype(np.int64), values
+        )
+        self.joined += decided
+        self.foreign += len(rows) - decided
+        if self._watch is not None:
+            answers.follow_switch(self, self._watch)
 
-    def _teach(
-        self,
-        steps: NDArray[np.int64],
-        contexts: FloatArray,
-        arms: NDArray[np.int64],
-        rewards: FloatArray,
-    ) -> None:
-        """Learn rows that have been checked, and count them."""
-        watched = isinstance(self.policy, GreedyFirst)
-        before = watched and self.state.explores
-        self._learn(self.record, self.state, steps, contexts, arms, rewards)
-        own = int(np.count_nonzero(steps)) if len(steps) > 1 else int(steps[0] != FOREIGN)
-        self.joined += own
-        self.foreign += len(steps) - own
-        if watched and self.state.explores and not before:
-            # Decisions still waiting for their rewards were greedy: the fallback's come after them.
-            answers.start_fallback_after(self.state, self.decisions)
-
-    def _next_step(self) -> int:
-        return self.joined + 1 if self.joined < self.decisions else FOREIGN
-
-    def _take_context(self, context: ArrayLike) -> None:
-        """Check a context and put it where the compiled calls find it."""
-        if not (
-            type(context) is np.ndarray
-            and context.dtype == np.float64
-            and context.shape == (len(self.feature_names),)
-            and math.isfinite(context.sum())
+    def _take(self, context: ArrayLike) -> None:
+        """Put a context of the right shape where the compiled calls find it and check it."""
+        if (
+            type(context) is not np.ndarray
+            or context.dtype is not _FLOAT64
+            or context.shape != self._shape
         ):
-            context = array("context", context, (self.n_features,))
-        self._contexts[0] = context
+            context = array("context", context, self._shape)
+        self._context[:] = context
 
     def _arm(self, arm: int | str) -> int:
         """An arm's number, from its number or name."""

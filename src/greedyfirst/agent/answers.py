@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyfirst.agent.diversity_report import ArmDiversity, DiversityReport
-from greedyfirst.agent.online import learn
+from greedyfirst.agent.online import learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
 from greedyfirst.models import least_squares
 from greedyfirst.policies import GreedyFirst, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
 from greedyfirst.policies.policy import SUMMARY, compiled_for, init
+from greedyfirst.validation import FloatArray
 
 if TYPE_CHECKING:
     from greedyfirst.agent.agent import Agent
 
 
-def start_fallback_after(state: Any, decisions: int) -> None:
-    """The fallback's own steps begin after this many decisions."""
-    state.watch.numbers[watching.OFFSET] = decisions
+def follow_switch(agent: Agent, watch: FloatArray) -> None:
+    """After a switch, the fallback's own steps begin after the decisions made so far.
+
+    Those that still wait for their rewards were greedy.
+    """
+    if watch[watching.MODE] == watching.EXPLORES and watch[watching.FOLLOWED] == 0.0:
+        watch[watching.FOLLOWED] = 1.0
+        watch[watching.OFFSET] = agent.decisions
 
 
 def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
@@ -35,6 +41,7 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     watch.numbers[watching.ALARMS] += 1.0
     watch.numbers[watching.MODE] = watching.GREEDY
     watch.numbers[watching.SWITCHED_AT] = 0.0
+    watch.numbers[watching.FOLLOWED] = 0.0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     watch.numbers[watching.NEXT_TEST] = min(watch.numbers[watching.NEXT_TEST], _clock(agent))
     _, fresh = allocate(partial(init, agent.record.fallback, agent.n_arms, agent.n_features))
@@ -54,11 +61,11 @@ def explore(agent: Agent) -> None:
     watch[watching.MODE] = watching.EXPLORES
     watch[watching.SWITCHED_AT] = watch[watching.CLOCK]
     watch[watching.ALARMS] += 1.0
-    start_fallback_after(agent.state, agent.decisions)
+    follow_switch(agent, watch)
     if not agent.policy.carry_over:  # type: ignore[attr-defined]
         return
     rows, arms, rewards = least_squares.summary_rows(agent.state.greedy.model)
-    compiled_for(learn, type(agent.policy.fallback))(  # type: ignore[attr-defined]
+    compiled_for(learn_many, type(agent.policy.fallback))(  # type: ignore[attr-defined]
         agent.record.fallback,
         agent.state.fallback,
         np.full(len(rows), SUMMARY),

@@ -1,7 +1,8 @@
-"""The compiled loops behind an agent: one row or many, the same code."""
+"""The compiled loops behind an agent."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,36 @@ from greedyfirst.policies.policy import update, weigh
 from greedyfirst.policies.selection import select
 from greedyfirst.validation import FloatArray
 
+#: What the calls for one row return instead of an arm or 0 when a number is not finite; nothing is
+#: changed then.
+BAD_CONTEXT, BAD_REWARD = -1, -2
+
 
 def decide(
+    policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray, seed: int
+) -> int:
+    """The arm for one context at this step, or ``BAD_CONTEXT``."""
+    for i in range(context.shape[0]):
+        if not math.isfinite(context[i]):
+            return BAD_CONTEXT
+    arm = weigh(policy, state, step, context, eligible)
+    if arm < 0:
+        arm = select(state.outlook, eligible, seed, step)
+    return arm
+
+
+def learn(policy: Any, state: Any, step: int, context: FloatArray, arm: int, reward: float) -> int:
+    """Take in one reward; returns 0, ``BAD_CONTEXT`` or ``BAD_REWARD``."""
+    for i in range(context.shape[0]):
+        if not math.isfinite(context[i]):
+            return BAD_CONTEXT
+    if not math.isfinite(reward):
+        return BAD_REWARD
+    update(policy, state, step, context, arm, reward)
+    return 0
+
+
+def decide_many(
     policy: Any,
     state: Any,
     first_step: int,
@@ -29,7 +58,7 @@ def decide(
         arms[row] = arm
 
 
-def learn(
+def learn_many(
     policy: Any,
     state: Any,
     steps: np.ndarray,

@@ -51,7 +51,8 @@ BOUND_MARGIN = 1e-3
 # Numbers of the watch: rewards so far (t); the t up to which no arm can trip the test; λ₀ in force
 # (0 until it is estimated); GREEDY or EXPLORES; alarms and answers to them; t of the switch (0 if
 # none); decisions made before the fallback's first; eigenvalues computed; the arm that tripped the
-# test last (-1 if none); rank of the span of all contexts.
+# test last (-1 if none); rank of the span of all contexts; 1 once an agent has set the decisions
+# made before the fallback's first, which differ from the rewards so far when some are late.
 (
     CLOCK,
     NEXT_TEST,
@@ -63,7 +64,8 @@ BOUND_MARGIN = 1e-3
     EIGENVALUES,
     CULPRIT,
     RANK,
-) = range(10)
+    FOLLOWED,
+) = range(11)
 # Per arm: the last λ_min computed, a lower bound from then on; t at which it was added; 1 if it is
 # no longer tested; 1 if it is no longer chosen; t at which it tripped the test, 0 if it has not.
 FLOOR, SINCE, UNWATCHED, DROPPED, TRIPPED = range(5)
@@ -86,7 +88,7 @@ class Options(NamedTuple):
 class DiversityWatch(NamedTuple):
     """What the test knows."""
 
-    numbers: FloatArray  # (10,)
+    numbers: FloatArray  # (11,)
     arms: FloatArray  # (n_arms, 5)
     weakest: FloatArray  # (n_arms, d) the direction of each arm's last λ_min
     scratch: FloatArray  # (2, d)
@@ -97,7 +99,7 @@ class DiversityWatch(NamedTuple):
 def init(memory: Memory, n_arms: int, d: int, policy: Any) -> DiversityWatch:
     """The watch before the first round."""
     watch = DiversityWatch(
-        memory.take(10),
+        memory.take(11),
         memory.take(n_arms, 5),
         memory.take(n_arms, d),
         memory.take(2, d),
@@ -282,7 +284,7 @@ def plan_next_test(policy: Options, watch: DiversityWatch) -> None:
 )
 def TEST(a, b, c, d, e, span, on_alarm, test_after, lambda0_minimum, f, g, h, i, j, n, size, k):  # type: ignore[no-untyped-def]
     watch = DiversityWatch(
-        array_at(a, (10,)),
+        array_at(a, (11,)),
         array_at(b, (n, 5)),
         array_at(c, (n, size)),
         array_at(d, (2, size)),
