@@ -1,7 +1,8 @@
 """Files of plain data: what was written is read, anything else is a ValueError naming the file."""
 
 import gc
-import json
+import hashlib
+import io
 import os
 import pickle
 
@@ -26,15 +27,11 @@ def refused(path, kind="thing"):
     return message
 
 
-def rewrite(path, *, arrays=None, **changes):
-    """Change fields of the file's header, or its arrays, and leave the rest as it is."""
-    with np.load(path) as stored:
-        content = dict(stored)
-    top = json.loads(bytes(content.pop("header"))) | changes
-    content |= arrays or {}
-    header = np.frombuffer(json.dumps(top).encode(), np.uint8)
-    with open(path, "wb") as file:
-        np.savez(file, header=header, **content)
+def reseal(path, *, kind="thing", version=1, body=None):
+    """Write the first line anew, for another body if one is given, with a hash that fits."""
+    body = path.read_bytes().split(b"\n", 1)[1] if body is None else body
+    seal = hashlib.sha256(body).hexdigest()
+    path.write_bytes(f"greedyfirst {kind} {version} {seal}\n".encode() + body)
 
 
 @pytest.fixture
@@ -69,25 +66,23 @@ def test_the_wrong_kind_is_refused(written):
     assert "other" in refused(written, "other")
 
 
-@pytest.mark.parametrize("version", [0, 99, None, "1"])
+@pytest.mark.parametrize("version", [0, 99])
 def test_another_version_is_refused(written, version):
-    rewrite(written, version=version)
+    reseal(written, version=version)
     assert f"version {version}" in refused(written)
 
 
-def test_a_changed_array_is_refused(written):
-    rewrite(written, arrays={"a": np.zeros((3, 4))})
+@pytest.mark.parametrize("version", ["-1", "1.0", "one", ""])
+def test_a_version_that_is_no_number_is_refused(written, version):
+    reseal(written, version=version)
     refused(written)
 
 
-def test_an_array_too_many_is_refused(written):
-    rewrite(written, arrays={"c": np.zeros(1)})
-    refused(written)
-
-
-@pytest.mark.parametrize("field", ["hashes", "greedyfirst"])
-def test_a_header_of_another_shape_is_refused(written, field):
-    rewrite(written, **{field: None})
+def test_a_changed_array_is_refused(written, tmp_path):
+    other = tmp_path / "other"
+    data_file.write(other, "thing", {}, {"a": np.zeros((3, 4))})
+    first = written.read_bytes().split(b"\n", 1)[0]
+    written.write_bytes(first + b"\n" + other.read_bytes().split(b"\n", 1)[1])
     refused(written)
 
 
@@ -98,23 +93,13 @@ def test_every_truncation_is_refused(written):
         refused(written)
 
 
-def test_every_damaged_byte_is_refused_or_harmless(written):
-    """Bytes of the archive's own book-keeping (dates, say) may change without any effect."""
+def test_every_damaged_byte_is_refused(written):
     content = written.read_bytes()
-    expected = data_file.read(written, "thing")
     for place in range(0, len(content), 3):
         damaged = bytearray(content)
         damaged[place] ^= 0xFF
         written.write_bytes(damaged)
-        try:
-            header, arrays = data_file.read(written, "thing")
-        except ValueError as error:
-            message = str(error)
-        else:
-            assert header == expected[0]
-            assert all(np.array_equal(arrays[name], expected[1][name]) for name in expected[1])
-            continue
-        assert str(written) in message
+        refused(written)
 
 
 @pytest.mark.parametrize(
@@ -124,17 +109,6 @@ def test_every_damaged_byte_is_refused_or_harmless(written):
 )
 def test_foreign_files_are_refused(path, content):
     path.write_bytes(content)
-    refused(path)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [b"[]", b"1", b"null", b"{", b"\xff", b'"text"'],
-    ids=["list", "number", "null", "cut", "not text", "string"],
-)
-def test_foreign_headers_are_refused(path, header):
-    with open(path, "wb") as file:
-        np.savez(file, header=np.frombuffer(header, np.uint8))
     refused(path)
 
 
@@ -153,9 +127,11 @@ class Boom:
 
 
 def test_pickled_content_is_refused_and_never_run(path):
-    with open(path, "wb") as file:
-        np.savez(file, header=np.array([Boom()], dtype=object))
-    refused(path)
+    stream = io.BytesIO()
+    np.savez(stream, header=np.array([Boom()], dtype=object))
+    reseal(path, body=stream.getvalue())
+    with pytest.raises(ValueError, match="pickle"):
+        data_file.read(path, "thing")
     path.write_bytes(pickle.dumps(Boom()))
     refused(path)
 
@@ -187,17 +163,14 @@ def saved(path):
 )
 def test_an_agent_file_with_a_foreign_header_is_refused(saved, header):
     """A ValueError, also when a field is missing or makes no sense."""
-    with np.load(saved) as stored:
-        top = json.loads(bytes(stored["header"]))
-    rewrite(saved, header=top["header"] | header if header else {})
-    with pytest.raises(ValueError, match=r"state|policy|seed|arm"):
+    stored, arrays = data_file.read(saved, "agent")
+    data_file.write(saved, "agent", stored | header if header else {}, arrays)
+    with pytest.raises(ValueError, match="state"):
         Agent.load(saved)
 
 
 def test_an_agent_file_of_another_size_is_refused(saved):
-    with np.load(saved) as stored:
-        top = json.loads(bytes(stored["header"]))
-    header = top["header"] | {"feature_names": ["a", "b", "c"]}
-    rewrite(saved, header=header)
+    header, arrays = data_file.read(saved, "agent")
+    data_file.write(saved, "agent", header | {"feature_names": ["a", "b", "c"]}, arrays)
     with pytest.raises(ValueError, match="state"):
         Agent.load(saved)

@@ -14,14 +14,14 @@ JACOBI_SWEEPS = 30
 
 @inline_kernel
 def copy(x: FloatArray, out: FloatArray) -> None:
-    """Out = x, vectors."""
+    """out = x, vectors."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
 @template_kernel
 def identity(out: FloatArray) -> None:
-    """Out = I."""
+    """out = I."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = 1.0 if i == j else 0.0
@@ -29,7 +29,7 @@ def identity(out: FloatArray) -> None:
 
 @inline_kernel
 def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
-    """Out = ax for a symmetric a; returns x'ax."""
+    """out = ax for a symmetric a; returns x'ax."""
     for i in range(x.shape[0]):
         out[i] = inner(a[i], x)
     return inner(out, x)
@@ -37,7 +37,7 @@ def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
 
 @inline_kernel
 def quadratic(a: FloatArray, x: FloatArray) -> float:
-    """X'ax for a symmetric a."""
+    """x'ax for a symmetric a."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * inner(a[i], x)
@@ -46,14 +46,14 @@ def quadratic(a: FloatArray, x: FloatArray) -> float:
 
 @inline_kernel
 def add_outer(a: FloatArray, x: FloatArray, weight: float) -> None:
-    """A += weight·xx'."""
+    """a += weight·xx'."""
     for i in range(x.shape[0]):
         add_multiple(a[i], weight * x[i], x)
 
 
 @kernel
 def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
-    """Out = a⁻¹ for a symmetric positive definite a, by Gauss-Jordan sweeps. Cost d³.
+    """out = a⁻¹ for a symmetric positive definite a, by Gauss-Jordan sweeps. Cost d³.
 
     Rows and columns are first scaled to a unit diagonal, which makes the result independent of
     the units of the features: scales that differ by 10⁸ cost no digits. Positive definite
@@ -98,23 +98,21 @@ def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
 
 
 @kernel
-def eigen(a: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
-    """Eigenvalues and eigenvectors (the rows of ``vectors``) of a positive semidefinite a.
+def orthogonalise(a: FloatArray, vectors: FloatArray, n: int) -> None:
+    """Rotate the first n rows of a until they are orthogonal; those of ``vectors`` along with them.
 
-    One-sided Jacobi: rows of a are rotated until they are orthogonal to each other; row k is then
-    λ_k times the k-th eigenvector. Small eigenvalues are as accurate as a itself. a is overwritten.
+    One-sided Jacobi: each rotation makes two rows orthogonal, and small rows keep their relative
+    accuracy.
     """
-    d = a.shape[0]
-    identity(vectors)
     largest = 0.0
-    for i in range(d):
+    for i in range(n):
         largest = max(largest, inner(a[i], a[i]))
     for _ in range(JACOBI_SWEEPS):
         rotated = False
-        for p in range(d - 1):
-            for q in range(p + 1, d):
+        for p in range(n - 1):
+            for q in range(p + 1, n):
                 pp, qq, pq = inner(a[p], a[p]), inner(a[q], a[q]), inner(a[p], a[q])
-                # A row below the rounding of a is a zero eigenvalue's: it has no direction left.
+                # A row below the rounding of a stands for a zero: it has no direction left.
                 if min(pp, qq) <= 1e-34 * largest or abs(pq) <= 1e-16 * math.sqrt(pp * qq):
                     continue
                 rotated = True
@@ -124,6 +122,17 @@ def eigen(a: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
                 rotate(a[p], a[q], cosine, cosine * t)
                 rotate(vectors[p], vectors[q], cosine, cosine * t)
         if not rotated:
-            break
+            return
+
+
+@kernel
+def eigen(a: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
+    """Eigenvalues and eigenvectors (the rows of ``vectors``) of a positive semidefinite a.
+
+    Once its rows are orthogonal, row k of a is λ_k times the k-th eigenvector. a is overwritten.
+    """
+    d = a.shape[0]
+    identity(vectors)
+    orthogonalise(a, vectors, d)
     for k in range(d):
         values[k] = math.sqrt(inner(a[k], a[k]))

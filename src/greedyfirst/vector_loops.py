@@ -38,7 +38,7 @@ def inner(x: FloatArray, y: FloatArray) -> float:
 
 
 def add_multiple(y: FloatArray, w: float, x: FloatArray) -> None:
-    """Y += w·x."""
+    """y += w·x."""
     for i in range(len(x)):
         y[i] += w * x[i]
 
@@ -46,7 +46,7 @@ def add_multiple(y: FloatArray, w: float, x: FloatArray) -> None:
 def add_multiples(
     y: FloatArray, w: tuple[float, ...], x: tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 ) -> None:
-    """Y += (w₀x₀ + w₁x₁) + (w₂x₂ + w₃x₃)."""
+    """y += (w₀x₀ + w₁x₁) + (w₂x₂ + w₃x₃)."""
     for i in range(len(y)):
         y[i] += (w[0] * x[0][i] + w[1] * x[1][i]) + (w[2] * x[2][i] + w[3] * x[3][i])
 

@@ -19,6 +19,7 @@ from greedyfirst.compilation import entry
 from greedyfirst.memory import allocate
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.description import describe, from_description
+from greedyfirst.policies.diversity_watch import DECIDED, DROPPED
 from greedyfirst.policies.policy import FOREIGN, compiled_for, init
 from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
@@ -72,7 +73,7 @@ class Agent:
         self.feature_names = names("feature_names", features, n_features)
         #: Decisions made, rewards of them joined, and rows taken in that were not decided here.
         self.decisions = self.joined = self.foreign = 0
-        self.dropped = np.zeros(n_arms, bool)
+        self._dropped = np.zeros(n_arms, bool)
         self._allocate()
 
     def _allocate(self) -> None:
@@ -103,6 +104,14 @@ class Agent:
     def n_features(self) -> int:
         """How long a context is."""
         return len(self.feature_names)
+
+    @property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Which arms are never chosen any more (n_arms,)."""
+        if isinstance(self.policy, GreedyFirst):
+            by_policy = self.state.watch.arms[:, DROPPED] != 0.0
+            return np.asarray(self._dropped | by_policy)
+        return self._dropped.copy()
 
     @property
     def rewards(self) -> int:
@@ -145,6 +154,8 @@ class Agent:
             step = self.joined + 1 if self.joined < self.decisions else FOREIGN
         else:
             whole_number("step", step, at_least=1, at_most=self.decisions)
+        if self._watch is not None:
+            self._watch[DECIDED] = self.decisions
         bad = self._learn(self.record, self.state, step, self._context, arm, reward)
         if bad:
             array("context", context, self._shape)
@@ -153,8 +164,6 @@ class Agent:
             self.foreign += 1
         else:
             self.joined += 1
-        if self._watch is not None:
-            answers.follow_switch(self, self._watch)
 
     def update_many(self, contexts: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from several rewards, as ``update`` would one by one."""
@@ -170,13 +179,13 @@ class Agent:
         decided = min(self.decisions - self.joined, len(rows))
         steps = np.full(len(rows), FOREIGN, np.int64)
         steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
+        if self._watch is not None:
+            self._watch[DECIDED] = self.decisions
         compiled_for(learn_many, type(self.policy))(
             self.record, self.state, steps, rows, chosen.astype(np.int64), values
         )
         self.joined += decided
         self.foreign += len(rows) - decided
-        if self._watch is not None:
-            answers.follow_switch(self, self._watch)
 
     def _take(self, context: ArrayLike) -> None:
         """Put a context of the right shape where the compiled calls find it and check it."""
@@ -237,9 +246,10 @@ class Agent:
     def drop_arm(self, arm: int | str) -> None:
         """Never choose this arm again; Greedy-First goes on greedily without it."""
         dropped = self._arm(arm)
-        if self.dropped.sum() + 1 >= self.n_arms and not self.dropped[dropped]:
+        already = self.dropped
+        if already.sum() + 1 >= self.n_arms and not already[dropped]:
             raise wrong("arm", arm, "an arm other than the last one that is left")
-        self.dropped[dropped] = True
+        self._dropped[dropped] = True
         self._eligible[dropped] = 0.0
         if isinstance(self.policy, GreedyFirst):
             answers.stop_watching(self, dropped, dropped=True)
@@ -279,8 +289,8 @@ class Agent:
         self.arm_names = arm_names
         self._allocate()
         copy_arms(before, self.state)
-        self.dropped = np.append(self.dropped, False)
-        self._eligible[self.dropped] = 0.0
+        self._dropped = np.append(self._dropped, False)
+        self._eligible[self._dropped] = 0.0
         answers.admit(self, pulls)
         return self.n_arms - 1
 
@@ -296,7 +306,7 @@ class Agent:
             "decisions": self.decisions,
             "joined": self.joined,
             "foreign": self.foreign,
-            "dropped": self.dropped.tolist(),
+            "dropped": self._dropped.tolist(),
         }
         data_file.write(path, "agent", header, {"state": self.buffer})
 
@@ -304,21 +314,25 @@ class Agent:
     def load(cls, path: str | Path) -> Self:
         """The agent that was saved: it goes on where that one stopped."""
         header, arrays = data_file.read(path, "agent")
-        agent = cls(
-            from_description(header["policy"]),
-            n_arms=len(header["arm_names"]),
-            n_features=len(header["feature_names"]),
-            seed=header["seed"],
-            arm_names=header["arm_names"],
-            feature_names=header["feature_names"],
-        )
-        if arrays["state"].shape != agent.buffer.shape:
+        try:
+            agent = cls(
+                from_description(header["policy"]),
+                n_arms=len(header["arm_names"]),
+                n_features=len(header["feature_names"]),
+                seed=header["seed"],
+                arm_names=header["arm_names"],
+                feature_names=header["feature_names"],
+            )
+            agent.decisions, agent.joined = header["decisions"], header["joined"]
+            agent.foreign = header["foreign"]
+            agent._dropped[:] = header["dropped"]
+            stored = arrays["state"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is not a complete agent file: {error}") from error
+        if stored.shape != agent.buffer.shape:
             raise ValueError(f"{path} holds a state of another release's layout")
-        agent.buffer[:] = arrays["state"]
-        agent.decisions, agent.joined = header["decisions"], header["joined"]
-        agent.foreign = header["foreign"]
-        agent.dropped[:] = header["dropped"]
-        agent._eligible[agent.dropped] = 0.0
+        agent.buffer[:] = stored
+        agent._eligible[agent._dropped] = 0.0
         return agent
 
     def __repr__(self) -> str:

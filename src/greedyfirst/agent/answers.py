@@ -16,20 +16,9 @@ from greedyfirst.models import least_squares
 from greedyfirst.policies import GreedyFirst, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
 from greedyfirst.policies.policy import SUMMARY, compiled_for, init
-from greedyfirst.validation import FloatArray
 
 if TYPE_CHECKING:
     from greedyfirst.agent.agent import Agent
-
-
-def follow_switch(agent: Agent, watch: FloatArray) -> None:
-    """After a switch, the fallback's own steps begin after the decisions made so far.
-
-    Those that still wait for their rewards were greedy.
-    """
-    if watch[watching.MODE] == watching.EXPLORES and watch[watching.FOLLOWED] == 0.0:
-        watch[watching.FOLLOWED] = 1.0
-        watch[watching.OFFSET] = agent.decisions
 
 
 def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
@@ -41,7 +30,6 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     watch.numbers[watching.ALARMS] += 1.0
     watch.numbers[watching.MODE] = watching.GREEDY
     watch.numbers[watching.SWITCHED_AT] = 0.0
-    watch.numbers[watching.FOLLOWED] = 0.0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     watch.numbers[watching.NEXT_TEST] = min(watch.numbers[watching.NEXT_TEST], _clock(agent))
     _, fresh = allocate(partial(init, agent.record.fallback, agent.n_arms, agent.n_features))
@@ -61,7 +49,7 @@ def explore(agent: Agent) -> None:
     watch[watching.MODE] = watching.EXPLORES
     watch[watching.SWITCHED_AT] = watch[watching.CLOCK]
     watch[watching.ALARMS] += 1.0
-    follow_switch(agent, watch)
+    watch[watching.OFFSET] = agent.decisions
     if not agent.policy.carry_over:  # type: ignore[attr-defined]
         return
     rows, arms, rewards = least_squares.summary_rows(agent.state.greedy.model)
@@ -151,7 +139,6 @@ def _arm_report(
             threshold = float(watch.numbers[watching.LAMBDA0]) * age / 4.0
         tripped = int(watch.arms[arm, watching.TRIPPED]) or None
         watched = not watch.arms[arm, watching.UNWATCHED]
-    dropped = bool(agent.dropped[arm] or (watch is not None and watch.arms[arm, watching.DROPPED]))
     rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
     smallest = float(values[0]) if values[0] > rounding else 0.0
     return ArmDiversity(
@@ -161,6 +148,6 @@ def _arm_report(
         threshold=threshold,
         weakest_direction={agent.feature_names[i]: float(weakest[i]) for i in order},
         tripped_at=tripped,
-        dropped=dropped,
+        dropped=bool(agent.dropped[arm]),
         watched=watched,
     )

@@ -41,7 +41,7 @@ from greedyfirst.compilation import (
     pointer,
     template_kernel,
 )
-from greedyfirst.linalg import add_outer, copy, eigen, invert, multiply
+from greedyfirst.linalg import add_outer, copy, eigen, invert, multiply, orthogonalise
 from greedyfirst.memory import Memory
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
@@ -52,9 +52,14 @@ from greedyfirst.vector_loops import add_multiple, add_multiples, inner
 WARMUPS = ("none", "ridge", "pinv")
 NONE, RIDGE, PINV = range(3)
 
-REFRESH_GROWTH = 1e6
+# How much det G may grow, and how many rows may come, before G⁺ is computed afresh.
+REFRESH_GROWTH = 100.0
 REFRESH_ROWS = 2000
 BLOCK = 4
+# Eigenvalues of a unit-diagonal G below this share of d are rounding.
+SUMMARY_CUT = 1e-14
+# Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
+ROUNDING_SCALE = 1e-20
 
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
 # rows not yet in G.
@@ -220,11 +225,15 @@ def observe_while_singular(
 
 @template_kernel
 def own_scale(gram: FloatArray, z: FloatArray) -> float:
-    """The Gram matrix's scale along z, Σ z²diag(G), or 1 where that is 0."""
-    total = 0.0
-    for i in range(z.shape[0]):
+    """The Gram matrix's scale along z, Σ z²diag(G); its mean where that is only rounding."""
+    d = z.shape[0]
+    total = trace = 0.0
+    for i in range(d):
         total += z[i] * z[i] * gram[i, i]
-    return total if total > 0.0 else 1.0
+        trace += gram[i, i]
+    if total > ROUNDING_SCALE * trace:
+        return total
+    return trace / d if trace > 0.0 else 1.0
 
 
 @template_kernel
@@ -237,8 +246,9 @@ def refresh(
 ) -> None:
     """Compute G⁺ and the solution afresh from G and m; kept as they are if G is near singular.
 
-    D is the Gram matrix's own scale along each row of Z, which keeps features of small units from
-    being rounded away.
+    D is the Gram matrix's own scale along each row of Z, and Z is turned so that these scales
+    separate: features of small units are not rounded away by those of large ones. One step of
+    iterative refinement gives the solution the accuracy of a fresh solve.
     """
     gram, inverse, basis = matrices[GRAM], matrices[INVERSE], matrices[BASIS]
     complete, result = scratch_matrices[0], scratch_matrices[1]
@@ -246,6 +256,11 @@ def refresh(
     numbers[GROWTH] = 1.0
     d = gram.shape[0]
     free = d - int(numbers[RANK])
+    if free > 1:
+        for k in range(free):
+            for i in range(d):
+                result[k, i] = basis[k, i] * math.sqrt(gram[i, i])
+        orthogonalise(result, basis, free)
     for i in range(d):
         copy(gram[i], complete[i])
     for k in range(free):
@@ -257,8 +272,13 @@ def refresh(
     for k in range(free):
         add_outer(inverse, basis[k], -1.0 / own_scale(gram, basis[k]))
     solution = vectors[SOLUTION] if free > 0 else vectors[ESTIMATE]
+    residual = scratch[GAIN]
     for i in range(d):
         solution[i] = inner(inverse[i], vectors[MOMENT])
+    for i in range(d):
+        residual[i] = vectors[MOMENT, i] - inner(gram[i], solution)
+    for i in range(d):
+        solution[i] += inner(inverse[i], residual)
 
 
 @template_kernel
@@ -298,43 +318,43 @@ def summarise_by(routine: int, model: LeastSquares, arm: int) -> None:
 def summarise(model: LeastSquares, arm: int) -> None:
     r"""At most d rows with the same G and m as all rows of an arm.
 
-    From :math:`G = \sum \lambda uu^\top` the rows are :math:`\sqrt\lambda u` with rewards
-    :math:`u^\top m/\sqrt\lambda`: in the rows of ``scratch_matrices[0]`` and in
-    ``scratch[GAIN]``; rows outside the span are 0.
+    With S the roots of G's diagonal and :math:`S^{-1}GS^{-1} = \sum \lambda uu^\top`, the rows are
+    :math:`\sqrt\lambda Su` with rewards :math:`u^\top S^{-1}m/\sqrt\lambda`: in the rows of
+    ``scratch_matrices[0]`` and in ``scratch[GAIN]``; rows outside the span are 0.
     """
-    numbers, vectors = model.numbers[arm], model.vectors[arm]
-    gram, moment = model.matrices[arm, GRAM], vectors[MOMENT]
-    settle(gram, vectors, numbers)
-    rows, directions, rewards = (
-        model.scratch_matrices[0],
-        model.scratch_matrices[1],
-        model.scratch[GAIN],
-    )
+    vectors, gram = model.vectors[arm], model.matrices[arm, GRAM]
+    settle(gram, vectors, model.numbers[arm])
+    rows, directions = model.scratch_matrices[0], model.scratch_matrices[1]
+    rewards, scale, scaled = model.scratch[GAIN], model.scratch[OUTSIDE], model.scratch[REFLECTOR]
     d = gram.shape[0]
     for i in range(d):
-        copy(gram[i], rows[i])
+        scale[i] = math.sqrt(gram[i, i])
+        scaled[i] = vectors[MOMENT, i] / scale[i] if scale[i] > 0.0 else 0.0
+    for i in range(d):
+        for j in range(d):
+            product = scale[i] * scale[j]
+            rows[i, j] = gram[i, j] / product if product > 0.0 else 0.0
     eigen(rows, directions, rewards)
-    largest = 0.0
     for k in range(d):
-        largest = max(largest, rewards[k])
-    for k in range(d):
-        value = rewards[k]
-        root = math.sqrt(value) if value > d * 1e-15 * largest else 0.0
-        rewards[k] = inner(directions[k], moment) / root if root > 0.0 else 0.0
+        root = math.sqrt(rewards[k]) if rewards[k] > SUMMARY_CUT * d else 0.0
+        rewards[k] = inner(directions[k], scaled) / root if root > 0.0 else 0.0
         for i in range(d):
-            rows[k, i] = directions[k, i] * root
+            rows[k, i] = directions[k, i] * root * scale[i]
 
 
 def summary_rows(model: LeastSquares) -> tuple[FloatArray, np.ndarray, FloatArray]:
     """:func:`summarise` for all arms, for callers that are not compiled: rows, arms, rewards."""
     rows, arms, rewards = [], [], []
     for arm, gram in enumerate(model.gram):
-        values, directions = np.linalg.eigh(gram)
-        kept = values > len(values) * 1e-15 * max(values[-1], 0.0)
-        for value, direction in zip(values[kept], directions.T[kept], strict=True):
-            rows.append(direction * math.sqrt(value))
-            rewards.append(float(direction @ model.vectors[arm, MOMENT]) / math.sqrt(value))
-            arms.append(arm)
+        scale = np.sqrt(np.diag(gram))
+        safe = np.where(scale > 0.0, scale, 1.0)
+        values, directions = np.linalg.eigh(gram / np.outer(safe, safe))
+        moment = model.vectors[arm, MOMENT] / safe
+        for value, direction in zip(values, directions.T, strict=True):
+            if value > SUMMARY_CUT * len(values):
+                rows.append(direction * math.sqrt(value) * scale)
+                rewards.append(float(direction @ moment) / math.sqrt(value))
+                arms.append(arm)
     shape = (len(rows), model.vectors.shape[2])
     return np.array(rows).reshape(shape), np.array(arms, np.int64), np.array(rewards)
 
@@ -345,10 +365,9 @@ def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> 
     ``other`` hands over at most d rows per arm that stand for all of its own.
     """
     rows, arms, rewards = summary_rows(other)
+    model.numbers[:, COUNT] += other.pulls - np.bincount(arms, minlength=len(other.pulls))
     for row, arm, reward in zip(rows, arms, rewards, strict=True):
         learn(model, WARMUPS.index(warmup), int(arm), row, float(reward))
-        model.numbers[arm, COUNT] -= 1.0
-    model.numbers[:, COUNT] += other.pulls
 
 
 def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:

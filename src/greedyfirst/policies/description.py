@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from greedyfirst.policies import POLICIES, Policy
 from greedyfirst.validation import wrong
 
@@ -14,6 +16,8 @@ def describe(policy: Policy) -> dict[str, Any]:
     options = {}
     for field in fields(policy):
         value = getattr(policy, field.name)
+        if isinstance(value, np.generic):
+            value = value.item()
         options[field.name] = describe(value) if isinstance(value, Policy) else value
     return {"policy": type(policy).__name__, "options": options}
 

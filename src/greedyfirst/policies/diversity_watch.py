@@ -51,8 +51,8 @@ BOUND_MARGIN = 1e-3
 # Numbers of the watch: rewards so far (t); the t up to which no arm can trip the test; λ₀ in force
 # (0 until it is estimated); GREEDY or EXPLORES; alarms and answers to them; t of the switch (0 if
 # none); decisions made before the fallback's first; eigenvalues computed; the arm that tripped the
-# test last (-1 if none); rank of the span of all contexts; 1 once an agent has set the decisions
-# made before the fallback's first, which differ from the rewards so far when some are late.
+# test last (-1 if none); rank of the span of all contexts; decisions made so far, where an agent
+# tells (rewards may be late).
 (
     CLOCK,
     NEXT_TEST,
@@ -64,7 +64,7 @@ BOUND_MARGIN = 1e-3
     EIGENVALUES,
     CULPRIT,
     RANK,
-    FOLLOWED,
+    DECIDED,
 ) = range(11)
 # Per arm: the last λ_min computed, a lower bound from then on; t at which it was added; 1 if it is
 # no longer tested; 1 if it is no longer chosen; t at which it tripped the test, 0 if it has not.

@@ -22,33 +22,35 @@ def chances_of_highest(
 
     .. math:: P_i = \int \phi(z) \prod_{j \ne i} \Phi\big((m_i + s_iz - m_j)/s_j\big)\,dz
 
-    by adaptive quadrature, to about 1e-10. Where no entrant varies, the highest means share it.
+    by adaptive quadrature, to about 1e-10. Entrants that do not vary
+    (spread 0) share what is theirs when their means tie.
     """
     result = np.zeros(len(means))
-    places = np.flatnonzero(entrants)
-    if not spreads[places].max() > 0.0:
-        winners = places[means[places] == means[places].max()]
-        result[winners] = 1.0 / len(winners)
-        return result
-    for place in places:
-        others = places[places != place]
-        result[place] = _chance(
-            means[place], spreads[place], means[others], np.maximum(spreads[others], 1e-300)
-        )
+    fixed = np.flatnonzero(entrants & ~(spreads > 0.0))
+    moving = np.flatnonzero(entrants & (spreads > 0.0))
+    bar = means[fixed].max() if len(fixed) else -np.inf
+    for place in moving:
+        others = moving[moving != place]
+        result[place] = _chance(means[place], spreads[place], means[others], spreads[others], bar)
+    winners = fixed[means[fixed] == bar]
+    if len(winners):
+        result[winners] = np.prod(ndtr((bar - means[moving]) / spreads[moving])) / len(winners)
     result /= result.sum()
     return result
 
 
-def _chance(mean: float, spread: float, means: FloatArray, spreads: FloatArray) -> float:
-    """P_i of :func:`chances_of_highest`; the interval is cut where the others' densities lie."""
+def _chance(
+    mean: float, spread: float, means: FloatArray, spreads: FloatArray, bar: float
+) -> float:
+    """P that N(mean, spread²) exceeds the bar and all others; cut where these have their mass."""
 
     def integrand(z: float) -> float:
         below = np.prod(ndtr((mean + spread * z - means) / spreads))
         return float(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * below)
 
-    if spread <= 0.0:
-        return float(np.prod(ndtr((mean - means) / spreads)))
+    lowest = min(max((bar - mean) / spread, -REACH), REACH)
     cuts = np.concatenate([(means + k * spreads - mean) / spread for k in (-REACH, 0.0, REACH)])
-    points = np.unique(np.concatenate([[-REACH, 0.0, REACH], cuts[np.abs(cuts) < REACH]]))
+    inside = cuts[(cuts > lowest) & (cuts < REACH)]
+    points = np.unique(np.concatenate([[lowest, max(lowest, 0.0), REACH], inside]))
     pieces = pairwise(points)
     return float(sum(quad(integrand, *piece, epsabs=1e-12, limit=200)[0] for piece in pieces))

@@ -10,12 +10,13 @@ from greedyfirst.compilation import kernel, template_kernel
 from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.models.least_squares import COUNT, WARMUPS
 from greedyfirst.policies import diversity_watch, greedy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.diversity_watch import (
     ALARMS,
     CLOCK,
+    DECIDED,
     DROPPED,
     EXPLORES,
     MODE,
@@ -205,7 +206,7 @@ def update(
 def switch(policy: Any, state: GreedyFirstState, step: int) -> None:
     """Start the fallback after decision ``step``, with the greedy phase's samples or afresh."""
     watch = state.watch
-    watch.numbers[OFFSET] = step
+    watch.numbers[OFFSET] = max(float(step), watch.numbers[DECIDED])
     watch.numbers[SWITCHED_AT] = watch.numbers[CLOCK]
     if policy.carry_over != 0:
         hand_over(policy, state)
@@ -218,6 +219,9 @@ def hand_over(policy: Any, state: GreedyFirstState) -> None:
     rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]
     for arm in range(state.allowed.shape[0]):
         least_squares.summarise_by(policy.carry_over, model, arm)
+        pulls = state.fallback.model.numbers[arm]
+        pulls[COUNT] += model.numbers[arm, COUNT]
         for k in range(rows.shape[0]):
             if inner(rows[k], rows[k]) > 0.0:
+                pulls[COUNT] -= 1.0
                 kernels.update(policy.fallback, state.fallback, SUMMARY, rows[k], arm, rewards[k])

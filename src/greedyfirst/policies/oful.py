@@ -129,15 +129,16 @@ def update(
     gaussian_posterior.observe(model, arm, context, reward, 1.0)
     if step != SUMMARY:  # it has no residual of its own
         noise_scale.observe(state.noise, reward - inner(model.vectors[arm, MEAN], context))
-    track(state, context)
+    track(state, context, step)
 
 
 @kernel
-def track(state: OFULState, context: FloatArray) -> None:
+def track(state: OFULState, context: FloatArray, step: int) -> None:
     """L and S after an update."""
     squared = 0.0
     for other in range(state.outlook.shape[1]):
         estimate = state.model.vectors[other, MEAN]
         squared += inner(estimate, estimate)
-    state.longest[0] = max(state.longest[0], math.sqrt(inner(context, context)))
+    if step != SUMMARY:  # which is no context
+        state.longest[0] = max(state.longest[0], math.sqrt(inner(context, context)))
     state.longest[1] = max(state.longest[1], math.sqrt(squared))

@@ -49,11 +49,14 @@ class ThompsonSampling(Policy):
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
         for name, most in (("prior_mean", 1), ("prior_covariance", 2)):
-            value = np.asarray(getattr(self, name))
+            given = getattr(self, name)
+            expected = f"a number or an array of finite numbers with at most {most} axes"
+            try:
+                value = np.asarray(given)
+            except ValueError:
+                raise wrong(name, given, expected) from None
             if value.ndim > most:
-                raise wrong(
-                    name, getattr(self, name), f"a number or an array of at most {most} axes"
-                )
+                raise wrong(name, given, expected)
             array(name, np.atleast_1d(value), (None,) * max(value.ndim, 1))
             object.__setattr__(self, name, _plain(value))
 

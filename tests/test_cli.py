@@ -1,0 +1,192 @@
+"""The command line, as a user meets it: files, exit codes, one sentence on bad input."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import greedyfirst
+from greedyfirst.experiments import EXPERIMENTS
+
+POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "greedyfirst", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def figure(tmp_path_factory):
+    out = tmp_path_factory.mktemp("figures") / "deep" / "er"
+    done = run("figure", "fig2a", "--instances", 3, "--seed", 5, "--jobs", 2, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    return out, done.stdout
+
+
+def test_figure_says_where_its_files_are(figure):
+    out, said = figure
+    names = ["fig2a.csv", "fig2a.json", "fig2a.png"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    for name in names:
+        assert str(out / name) in said.replace("\n", "")
+
+
+def test_figure_shows_a_table(figure):
+    _, said = figure
+    assert all(policy in said for policy in POLICIES)
+
+
+def test_figure_csv(figure):
+    out, _ = figure
+    with open(out / "fig2a.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["policy", "t", "mean", "half_width"]
+    steps = [str(t) for t in range(20, 10_000, 200)]
+    assert [row[:2] for row in rows[1:]] == [[name, t] for name in POLICIES for t in steps]
+    result = EXPERIMENTS["fig2a"].run(n_instances=3, seed=5)
+    assert [float(row[2]) for row in rows[1:]] == result.mean.ravel().tolist()
+    assert [float(row[3]) for row in rows[1:]] == result.half_width.ravel().tolist()
+
+
+def test_figure_json(figure):
+    out, _ = figure
+    facts = json.loads((out / "fig2a.json").read_text())
+    assert {"settings", "seed", "version", "switches", "seconds"} <= set(facts)
+    assert facts["seed"] == 5
+    assert facts["version"] == greedyfirst.__version__
+    assert facts["switches"] == {"Greedy-First": 0}
+    assert list(facts["seconds"]) == POLICIES
+    assert all(0 < seconds < 60 for seconds in facts["seconds"].values())
+    assert facts["settings"]["instances"] == 3
+    assert facts["settings"]["horizon"] == 10_000
+
+
+def test_figure_png(figure):
+    out, _ = figure
+    content = (out / "fig2a.png").read_bytes()
+    assert content.startswith(PNG_SIGNATURE)
+    assert len(content) > 10_000
+
+
+def test_the_same_seed_gives_the_same_bytes(figure, tmp_path):
+    out, _ = figure
+    for seed, same in ((5, True), (6, False)):
+        options = ("--seed", seed, "--jobs", 1, "--out", tmp_path)
+        assert run("figure", "fig2a", "--instances", 3, *options).returncode == 0
+        again = (tmp_path / "fig2a.csv").read_bytes() == (out / "fig2a.csv").read_bytes()
+        assert again is same
+
+
+BAD = {
+    "unknown figure": (("figure", "fig9z"), "fig9z"),
+    "no figure": (("figure",), "name"),
+    "zero instances": (("figure", "fig2a", "--instances", "0"), "--instances"),
+    "negative instances": (("figure", "fig2a", "--instances", "-3"), "--instances"),
+    "instances in words": (("figure", "fig2a", "--instances", "x"), "--instances"),
+    "half an instance": (("figure", "fig2a", "--instances", "1.5"), "--instances"),
+    "zero jobs": (("figure", "fig2a", "--jobs", "0"), "--jobs"),
+    "negative jobs": (("figure", "fig2a", "--jobs", "-2"), "--jobs"),
+    "negative seed": (("figure", "fig2a", "--seed", "-1"), "--seed"),
+    "seed in words": (("figure", "fig2a", "--seed", "x"), "--seed"),
+    "unknown option": (("figure", "fig2a", "--colour", "red"), "--colour"),
+    "option without a value": (("figure", "fig2a", "--seed"), "--seed"),
+    "two figures": (("figure", "fig2a", "fig2b"), "fig2b"),
+    "unknown command": (("paint",), "paint"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path):
+    arguments, mentioned = BAD[case]
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert mentioned in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_arguments_show_the_help():
+    done = run()
+    assert done.returncode == 2
+    assert "Usage" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_noticed_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        start = time.monotonic()
+        done = run("figure", "fig2a", "--instances", 10**6, "--out", out)
+        assert time.monotonic() - start < 30
+        assert done.returncode == 2
+        assert str(out) in done.stderr.replace("\n", "")
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("figure", "--help")])
+def test_help_has_an_example(arguments):
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Example" in done.stdout
+    assert "greedyfirst figure fig2" in done.stdout
+
+
+def test_help_names_every_option_and_figure():
+    said = run("figure", "--help").stdout
+    assert all(option in said for option in ("--instances", "--seed", "--jobs", "--out"))
+    assert all(name in said for name in EXPERIMENTS)
+
+
+def test_version():
+    done = run("--version")
+    assert (done.returncode, done.stdout.strip()) == (0, greedyfirst.__version__)
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f"{sys.executable} -m greedyfirst figure --help | head -c 5"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+
+
+def listen_to_interrupts():
+    """Shells make the processes that they start in the background deaf to SIGINT."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupt_ends_with_130_and_one_word(tmp_path, figure):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "greedyfirst", "figure", "fig2a", "--instances", "1000000"]
+    with subprocess.Popen(
+        [*command, "--jobs", "2", "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen_to_interrupts,
+    ) as process:
+        deadline = time.monotonic() + 30
+        while not out.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.5)  # the kernels are loaded from the cache by then
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        try:
+            said, complained = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert time.monotonic() - start < 5
+    assert (process.returncode, said, complained.strip()) == (130, "", "interrupted")
