@@ -158,10 +158,10 @@ def test_any_flipped_byte_is_noticed_or_harmless(tmp_path):
         path.write_bytes(damaged)
         try:
             loaded = Agent.load(path)
-        except ValueError as error:
-            assert "agent.npz" in str(error)
-            noticed += 1
         except Exception as error:
+            if isinstance(error, ValueError) and "agent.npz" in str(error):
+                noticed += 1
+                continue
             surprises.add(f"{type(error).__name__}: {error} (byte {place})")
         else:
             np.testing.assert_array_equal(loaded.buffer, agent.buffer)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from greedyfirst import Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling
+from greedyfirst import Agent, Greedy, GreedyFirst, ThompsonSampling
 
 # Contexts (1, u): arm 0 is the best everywhere, so Greedy starves the others. λ₀ and t₀ are given,
 # which makes the round of the switch a matter of arithmetic.

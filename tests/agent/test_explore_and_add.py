@@ -91,9 +91,9 @@ def test_without_carry_over_the_fallback_starts_afresh(by_hand):
     start = len(diary.arms)
     arms = diary.work(40)
     assert forced_of(arms) == SCHEDULE
-    for context, arm, reward in list(
-        zip(diary.contexts, diary.arms, diary.rewards, strict=True)
-    )[start:]:
+    for context, arm, reward in list(zip(diary.contexts, diary.arms, diary.rewards, strict=True))[
+        start:
+    ]:
         fresh.choose(context)
         fresh.update(context, arm, reward)
     np.testing.assert_array_equal(

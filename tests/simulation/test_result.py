@@ -116,7 +116,9 @@ def test_damaged_files(result, tmp_path):
 
 
 def test_one_instance_and_a_short_horizon(result):
-    problem = LinearProblem(contexts=np.ones((3, 1)), arms=[[1.0], [2.0]], noise=GaussianNoise(sigma=0))
+    problem = LinearProblem(
+        contexts=np.ones((3, 1)), arms=[[1.0], [2.0]], noise=GaussianNoise(sigma=0)
+    )
     short = simulate(problem, {"first": FixedArm(arm=0)}, n_instances=1, horizon=3, seed=0)
     assert "first" in short.table()
     np.testing.assert_array_equal(short.mean, [[1.0, 2.0, 3.0]])

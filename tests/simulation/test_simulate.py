@@ -140,7 +140,7 @@ def test_curves_are_those_of_an_agent():
         "Greedy": Greedy(warmup="pinv", initial_pulls=3),
         "OLS Bandit": OLSBandit(h=1, q=2, warmup="ridge", initial_pulls=3),
         "Greedy-First": GreedyFirst(
-            initial_pulls=3, t0=30, lambda0=0.05, fallback=OLSBandit(h=1, q=2, warmup="pinv")
+            initial_pulls=3, t0=30, lambda0=0.01, fallback=OLSBandit(h=1, q=2, warmup="pinv")
         ),
     }
     problem = Kept()

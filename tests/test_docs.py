@@ -1,0 +1,86 @@
+"""Every snippet and command of the README and the docs is run."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from greedyfirst.experiments import EXPERIMENTS
+from greedyfirst.policies import POLICIES
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
+
+
+def blocks(language):
+    for page in PAGES:
+        found = re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
+        for number, text in enumerate(found):
+            yield pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
+
+
+def commands():
+    for block in blocks("console"):
+        for line in block.values[0].splitlines():
+            yield pytest.param(line, id=f"{block.id}: {line}")
+
+
+@pytest.mark.parametrize("snippet", list(blocks("python")))
+def test_python_snippets_run(snippet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "snippet", "exec"), {"__name__": "snippet"})
+
+
+@pytest.mark.parametrize("line", [p for p in commands() if p.values[0].startswith("greedyfirst")])
+def test_commands_run(line, tmp_path):
+    words = [sys.executable, "-m", *shlex.split(line)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", [p for p in commands() if not p.values[0].startswith("greedyfirst")]
+)
+def test_other_commands_are_make_targets_or_programs_that_exist(line):
+    """Long ones are not run again inside the suite: make says what it would do, programs explain."""
+    words = shlex.split(line)
+    if words[0] == "make":
+        shown = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
+        assert shown.returncode == 0, shown.stderr
+    else:
+        assert words[0] == "python"
+        environment = {**os.environ, "COLUMNS": "100"}
+        done = subprocess.run(
+            [sys.executable, words[1], "--help"], cwd=ROOT, capture_output=True, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_policy_and_its_options_are_documented():
+    text = (ROOT / "docs" / "policies.md").read_text()
+    for policy in POLICIES:
+        row = re.search(rf"^\| `{policy.__name__}` .*$", text, re.M)
+        assert row, policy.__name__
+        for option in policy.Record._fields:
+            assert f"`{option}`" in row.group(), f"{policy.__name__}.{option}"
+
+
+def test_every_figure_is_documented():
+    text = (ROOT / "docs" / "figures.md").read_text()
+    for name in EXPERIMENTS:
+        assert f"Figure {name[3]}" in text
+
+
+def test_demo_reproduces_the_main_figure():
+    shown = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True)
+    assert "greedyfirst figure fig2c" in shown.stdout
