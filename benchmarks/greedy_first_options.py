@@ -51,8 +51,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=3)
     arguments = parser.parse_args()
-    print("| setting | warmup | fallback's initial pulls | span | carry over | regret ± | switches |"
-          " paired difference ± |")
+    print(
+        "| setting | warmup | fallback's initial pulls | span | carry over | regret ± | switches |"
+        " paired difference ± |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for setting, options in SETTINGS.items():
         policies = variants(options["n_features"] + options["intercept"])
@@ -72,8 +74,10 @@ def main() -> None:
             mean = result.final[:, place].mean()
             spread = 2 * result.final[:, place].std(ddof=1) / np.sqrt(len(difference))
             versus = "" if place == base else f"{difference.mean():+.2f} ± {half:.2f}"
-            print(f"| {setting} | {warmup} | {pulls} | {span} | {carry} | {mean:.2f} ± {spread:.2f} |"
-                  f" {result.switches[name]} | {versus} |")
+            print(
+                f"| {setting} | {warmup} | {pulls} | {span} | {carry} | {mean:.2f} ± {spread:.2f} |"
+                f" {result.switches[name]} | {versus} |"
+            )
 
 
 if __name__ == "__main__":
