@@ -10,6 +10,7 @@ import time
 import pytest
 
 import greedyfirst
+from greedyfirst.cli import main
 from greedyfirst.experiments import EXPERIMENTS
 
 POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
@@ -106,16 +107,31 @@ BAD = {
 }
 
 
+def check_refusal(code, out, err, mentioned, directory):
+    assert code == 2
+    assert mentioned in err
+    assert "Traceback" not in err + out
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""
+    assert not list(directory.iterdir())
+
+
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path):
+def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path, monkeypatch, capsys):
+    """In this process: starting another takes two seconds."""
+    arguments, mentioned = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    check_refusal(end.value.code, *capsys.readouterr(), mentioned, tmp_path)
+
+
+@pytest.mark.parametrize("case", ["unknown figure", "instances in words", "unknown command"])
+def test_bad_input_as_a_user_meets_it(case, tmp_path):
     arguments, mentioned = BAD[case]
     done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert mentioned in done.stderr
-    assert "Traceback" not in done.stderr + done.stdout
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert done.stdout == ""
-    assert not list(tmp_path.iterdir())
+    check_refusal(done.returncode, done.stdout, done.stderr, mentioned, tmp_path)
 
 
 def test_no_arguments_show_the_help():

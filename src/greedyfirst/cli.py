@@ -21,6 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog="Example: [bold]greedyfirst figure fig2c --instances 200[/bold]",
 )
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -75,7 +76,7 @@ def figure(
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit code 2."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
     except typer.Exit as end:
         sys.exit(end.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -89,6 +90,10 @@ def main() -> None:
         _refuse(error.format_message())
     except (ValueError, OSError) as error:
         _refuse(str(error))
+    else:
+        if code == INTERRUPTED:
+            typer.echo("interrupted", err=True)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -14,8 +14,9 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -38,13 +39,18 @@ if numba.config.DISABLE_JIT:
 
 
 def _user_cache() -> Path:
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return Path(os.environ["NUMBA_CACHE_DIR"])
+    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    if named:
+        return Path(named).absolute()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return Path.home() / ".cache"
+
+
+def _temporary_cache() -> Path:
+    return Path(tempfile.gettempdir()) / f"greedyfirst-{getattr(os, 'getuid', lambda: 'user')()}"
 
 
 def _source_hash() -> str:
@@ -56,22 +62,28 @@ def _source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_directory() -> str:
+def _make_cache(home: Path) -> Path:
     """The directory for this version of the source; older ones past the newest few are removed."""
-    home = _user_cache() / "greedyfirst" / "kernels"
-    mine = home / _source_hash()
-    try:
-        mine.mkdir(parents=True, exist_ok=True)
-        mine.touch()
-        others = sorted(
-            (path for path in home.iterdir() if path != mine), key=lambda path: path.stat().st_mtime
-        )
-        for old in others[: max(0, len(others) - _KEPT_CACHES + 1)]:
-            shutil.rmtree(old, ignore_errors=True)
-    except OSError:
-        # A read-only home: numba then falls back to a place it can write to, or compiles anew.
-        return ""
-    return str(mine)
+    mine = home / "greedyfirst" / "kernels" / _source_hash()
+    mine.mkdir(parents=True, exist_ok=True)
+    mine.touch()
+    others = sorted(
+        (path for path in mine.parent.iterdir() if path != mine),
+        key=lambda path: path.stat().st_mtime,
+    )
+    for old in others[: max(0, len(others) - _KEPT_CACHES + 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    return mine
+
+
+def _cache_directory() -> str | None:
+    """Where kernels are kept: the user's cache, else a temporary place, else nowhere."""
+    for place in (_user_cache, _temporary_cache):
+        try:
+            return str(_make_cache(place()))
+        except (OSError, RuntimeError):  # unwritable, or a user without a home
+            continue
+    return None
 
 
 CACHE_DIRECTORY = _cache_directory()
@@ -105,19 +117,29 @@ def template_kernel(function: Function) -> Function:
     return cast(Function, numba.njit(**KERNEL_OPTIONS, inline="always")(function))
 
 
-def _with_cache(compile: Callable[[], Any]) -> Any:
+def _with_cache(compiler: Callable[..., Any], **options: Any) -> Any:
+    """``compiler`` with these options, told to cache in our directory if there is one.
+
+    Elsewhere nothing may be cached: numba's own choice of place is not keyed by the source.
+    """
+    if CACHE_DIRECTORY is None:
+        return compiler(**options)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_DIRECTORY
     try:
-        return compile()
+        return compiler(**options, cache=True)
     finally:
         numba.config.CACHE_DIR = before
 
 
+def _apply(decorator: Callable[..., Any], function: Any, **options: Any) -> Any:
+    return decorator(**options)(function)
+
+
 def entry_kernel(function: Function) -> Function:
     """A kernel for calls from Python, cached on disk with all that it calls."""
-    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "cache": True}
-    return cast(Function, _with_cache(lambda: numba.njit(**options)(function)))
+    compiler = partial(_apply, numba.njit, function)
+    return cast(Function, _with_cache(compiler, nogil=True, error_model="numpy", _nrt=False))
 
 
 def bind(function: Function, name: str, **functions: Any) -> Function:
@@ -154,8 +176,8 @@ class Routine:
     @cached_property
     def compiled(self) -> Any:
         """The C function."""
-        options = {"nopython": True, "error_model": "numpy", "_nrt": False, "cache": True}
-        return _with_cache(lambda: numba.cfunc(self.signature, **options)(self.function))
+        compiler = partial(_apply, partial(numba.cfunc, self.signature), self.function)
+        return _with_cache(compiler, nopython=True, error_model="numpy", _nrt=False)
 
     @property
     def address(self) -> int:

@@ -127,10 +127,7 @@ def names(name: str, value: Any, length: int) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise wrong(name, value, expected)
     result = tuple(value)
-    if (
-        len(result) != length
-        or len(set(result)) != length
-        or not all(isinstance(item, str) and item for item in result)
-    ):
+    texts = all(isinstance(item, str) and item for item in result)
+    if not texts or len(result) != length or len(set(result)) != length:
         raise wrong(name, value, expected)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -168,15 +168,20 @@ class Agent:
     def update_many(self, contexts: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from several rewards, as ``update`` would one by one."""
         rows = array("contexts", contexts, (None, self.n_features))
-        chosen = np.asarray(arms)
+        try:
+            chosen = np.asarray(arms)
+        except ValueError:
+            raise wrong("arms", arms, f"{len(rows)} arms") from None
+        if chosen.dtype.kind == "U" and chosen.ndim == 1:
+            chosen = np.array([self._arm(str(name), "arms") for name in chosen], np.int64)
         if chosen.dtype.kind not in "iu" or chosen.shape != (len(rows),):
-            raise wrong("arms", arms, f"{len(rows)} whole numbers")
+            raise wrong("arms", arms, f"{len(rows)} whole numbers, or names of arms")
         outside = (chosen < 0) | (chosen >= self.n_arms)
         if outside.any():
             first = int(np.flatnonzero(outside)[0])
             raise wrong(f"arms[{first}]", chosen[first], f"one of the arms 0 to {self.n_arms - 1}")
         values = array("rewards", rewards, (len(rows),))
-        decided = min(self.decisions - self.joined, len(rows))
+        decided = max(0, min(self.decisions - self.joined, len(rows)))
         steps = np.full(len(rows), FOREIGN, np.int64)
         steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
         if self._watch is not None:
@@ -197,22 +202,24 @@ class Agent:
             context = array("context", context, self._shape)
         self._context[:] = context
 
-    def _arm(self, arm: int | str) -> int:
+    def _arm(self, arm: int | str, argument: str = "arm") -> int:
         """An arm's number, from its number or name."""
         if isinstance(arm, str):
             if arm not in self.arm_names:
-                raise wrong("arm", arm, f"one of {', '.join(self.arm_names)}")
+                raise wrong(argument, arm, f"one of {', '.join(self.arm_names)}")
             return self.arm_names.index(arm)
         try:
-            return whole_number("arm", arm, at_least=0, at_most=self.n_arms - 1)
+            return whole_number(argument, arm, at_least=0, at_most=self.n_arms - 1)
         except ValueError:
-            raise wrong("arm", arm, f"one of the arms 0 to {self.n_arms - 1}") from None
+            raise wrong(argument, arm, f"one of the arms 0 to {self.n_arms - 1}") from None
 
     def _mask(self, eligible: Sequence[int | str]) -> FloatArray:
         """1 for eligible arms that are not dropped."""
+        if isinstance(eligible, str) or not isinstance(eligible, Iterable):
+            raise wrong("eligible", eligible, "a sequence of arms")
         chosen = np.zeros(self.n_arms)
         for arm in eligible:
-            chosen[self._arm(arm)] = 1.0
+            chosen[self._arm(arm, "eligible")] = 1.0
         chosen[self.dropped] = 0.0
         if not chosen.any():
             raise wrong("eligible", eligible, "at least one arm that has not been dropped")

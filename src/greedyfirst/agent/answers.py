@@ -69,13 +69,18 @@ def admit(agent: Agent, pulls: int) -> None:
     state = agent.state
     if not isinstance(agent.policy, GreedyFirst):
         if hasattr(state, "initial"):
-            initial_pulls.admit(state.initial, arm, agent.decisions, pulls)
+            own = agent.record.initial_pulls
+            initial_pulls.admit(state.initial, arm, agent.decisions, pulls, own)
         return
     watch = state.watch
-    initial_pulls.admit(state.greedy.initial, arm, agent.decisions, pulls)
+    own = agent.record.initial_pulls
+    initial_pulls.admit(state.greedy.initial, arm, agent.decisions, pulls, own)
     if state.explores and hasattr(state.fallback, "initial"):
         own_step = agent.decisions - int(watch.numbers[watching.OFFSET])
-        initial_pulls.admit(state.fallback.initial, arm, own_step, pulls)
+        own = agent.record.fallback.initial_pulls
+        initial_pulls.admit(state.fallback.initial, arm, own_step, pulls, own)
+    elif hasattr(state.fallback, "initial"):
+        state.fallback.initial[:, initial_pulls.FOUNDERS] = agent.n_arms
     watch.arms[arm, watching.SINCE] = watch.numbers[watching.CLOCK]
     watch.numbers[watching.NEXT_TEST] = min(
         watch.numbers[watching.NEXT_TEST], watch.numbers[watching.CLOCK] + agent.record.test_after

@@ -57,9 +57,8 @@ class DiversityReport:
                 f"  {direction}"
             )
         if self.switched_at is not None:
-            lines.append(
-                f"switched after {self.switched_at} rewards, because of arm {self.culprit}"
-            )
+            cause = "by hand" if self.culprit is None else f"because of {self.culprit}"
+            lines.append(f"switched after {self.switched_at} rewards, {cause}")
         elif self.culprit is not None:
-            lines.append(f"alarm: arm {self.culprit} does not get diverse enough samples")
+            lines.append(f"alarm: {self.culprit} does not get diverse enough samples")
         return "\n".join(lines)

@@ -82,6 +82,7 @@ class Options(NamedTuple):
     span: int
     on_alarm: int
     test_after: int
+    t0: int
     lambda0_minimum: float
 
 
@@ -190,7 +191,9 @@ def smallest_eigenvalue(
 
 def test(policy: Any, watch: DiversityWatch, model: LeastSquares) -> None:
     """Run the test where a bound no longer decides it; MODE becomes EXPLORES on a switch."""
-    options = Options(policy.span, policy.on_alarm, policy.test_after, policy.lambda0_minimum)
+    options = Options(
+        policy.span, policy.on_alarm, policy.test_after, policy.t0, policy.lambda0_minimum
+    )
     test_arms(options, watch, model)
 
 
@@ -226,12 +229,13 @@ def estimate_lambda0(policy: Options, watch: DiversityWatch, model: LeastSquares
     t = watch.numbers[CLOCK]
     n_arms = watch.arms.shape[0]
     for arm in range(n_arms):
-        if watch.arms[arm, UNWATCHED] == 0.0:
+        if watch.arms[arm, UNWATCHED] == 0.0 and t - watch.arms[arm, SINCE] >= policy.t0:
             watch.arms[arm, FLOOR] = smallest_eigenvalue(policy, watch, model, arm)
     for _ in range(n_arms):
         lowest = -1
         for arm in range(n_arms):
-            if watch.arms[arm, UNWATCHED] == 0.0 and (
+            old = t - watch.arms[arm, SINCE] >= policy.t0
+            if (watch.arms[arm, UNWATCHED] == 0.0 and old) and (
                 lowest < 0 or watch.arms[arm, FLOOR] < watch.arms[lowest, FLOOR]
             ):
                 lowest = arm
@@ -279,10 +283,8 @@ def plan_next_test(policy: Options, watch: DiversityWatch) -> None:
     watch.numbers[NEXT_TEST] = first
 
 
-@Routine(
-    f"void({'int64, ' * 5} int64, int64, int64, float64, {least_squares.MODEL_SIGNATURE[:-2]})"
-)
-def TEST(a, b, c, d, e, span, on_alarm, test_after, lambda0_minimum, f, g, h, i, j, n, size, k):  # type: ignore[no-untyped-def]
+@Routine("void(" + "int64, " * 9 + "float64, " + least_squares.MODEL_SIGNATURE[:-2] + ")")
+def TEST(a, b, c, d, e, span, on_alarm, test_after, t0, lambda0_minimum, f, g, h, i, j, n, size, k):  # type: ignore[no-untyped-def]
     watch = DiversityWatch(
         array_at(a, (11,)),
         array_at(b, (n, 5)),
@@ -292,7 +294,7 @@ def TEST(a, b, c, d, e, span, on_alarm, test_after, lambda0_minimum, f, g, h, i,
         0,
     )
     model = least_squares.model_at(f, g, h, i, j, n, size, k)
-    test_arms(Options(span, on_alarm, test_after, lambda0_minimum), watch, model)
+    test_arms(Options(span, on_alarm, test_after, t0, lambda0_minimum), watch, model)
 
 
 @overload(test, strict=False, jit_options=INLINE_OPTIONS)
@@ -305,7 +307,8 @@ def _test(policy, watch, model):  # type: ignore[no-untyped-def]
             pointer(watch.scratch),
             pointer(watch.matrices),
         )
-        options = (policy.span, policy.on_alarm, policy.test_after, policy.lambda0_minimum)
-        call(watch.test_routine, (*arrays, *options, *least_squares.pointers(model)))
+        options = (policy.span, policy.on_alarm, policy.test_after, policy.t0)
+        model_is = (policy.lambda0_minimum, *least_squares.pointers(model))
+        call(watch.test_routine, (*arrays, *options, *model_is))
 
     return compiled

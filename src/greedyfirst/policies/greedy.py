@@ -48,7 +48,7 @@ class GreedyState(NamedTuple):
     """Least squares per arm."""
 
     model: LeastSquares
-    initial: FloatArray  # (n_arms, 3), see initial_pulls
+    initial: FloatArray  # (n_arms, 4), see initial_pulls
     outlook: FloatArray  # (3, n_arms), see selection
 
 

@@ -10,23 +10,25 @@ from greedyfirst.compilation import inline_kernel, kernel
 from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray
 
-# Per arm: the step at which it was added (0 for those from the start), its own number of pulls
-# then, and the last step planned for any added arm (the same in all rows).
-BORN, PULLS, UNTIL = range(3)
+# Per arm: the step after which it is pulled and how often, if it was added; in all rows alike: the
+# last step planned for an added arm, and the number of arms from the start.
+BORN, PULLS, UNTIL, FOUNDERS = range(4)
 
 
 def init(memory: Memory, n_arms: int) -> FloatArray:
-    """The state (n_arms, 3)."""
-    return memory.take(n_arms, 3)
+    """The state (n_arms, 4)."""
+    initial = memory.take(n_arms, 4)
+    initial[:, FOUNDERS] = n_arms
+    return initial
 
 
 @inline_kernel
 def due(initial: FloatArray, pulls: int, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
-    n_arms = len(eligible)
-    if 1 <= step <= n_arms * pulls:
-        arm = (step - 1) % n_arms
-        if eligible[arm] != 0.0 and initial[arm, BORN] == 0.0:
+    founders = int(initial[0, FOUNDERS])
+    if 1 <= step <= founders * pulls:
+        arm = (step - 1) % founders
+        if eligible[arm] != 0.0:
             return arm
     if step <= initial[0, UNTIL]:
         return due_to_added_arm(initial, step, eligible)
@@ -36,16 +38,17 @@ def due(initial: FloatArray, pulls: int, step: int, eligible: FloatArray) -> int
 @kernel
 def due_to_added_arm(initial: FloatArray, step: int, eligible: FloatArray) -> int:
     """The added arm that this step must pull, or -1."""
-    for arm in range(eligible.shape[0]):
+    for arm in range(int(initial[0, FOUNDERS]), eligible.shape[0]):
         born = initial[arm, BORN]
-        if born > 0.0 and born < step <= born + initial[arm, PULLS] and eligible[arm] != 0.0:
+        if born < step <= born + initial[arm, PULLS] and eligible[arm] != 0.0:
             return arm
     return -1
 
 
-def admit(initial: FloatArray, arm: int, step: int, pulls: int) -> None:
+def admit(initial: FloatArray, arm: int, step: int, pulls: int, founders_pulls: int) -> None:
     """Plan the first pulls of an arm added after decision ``step``, behind those planned."""
-    first = max(step, int(initial[0, UNTIL]))
+    initial[:, FOUNDERS] = initial[0, FOUNDERS]
+    first = max(step, int(initial[0, UNTIL]), int(initial[0, FOUNDERS]) * founders_pulls)
     initial[arm, BORN] = first
     initial[arm, PULLS] = pulls
     initial[:, UNTIL] = first + pulls

@@ -61,7 +61,7 @@ class OLSBanditState(NamedTuple):
 
     model: LeastSquares  # on all samples
     forced: LeastSquares  # on the forced samples
-    initial: FloatArray  # (n_arms, 3), see initial_pulls
+    initial: FloatArray  # (n_arms, 4), see initial_pulls
     outlook: FloatArray  # (3, n_arms), see selection
     everyone: FloatArray  # (n_arms,) 1 for all arms, but for scratch use within a decision
 
@@ -95,7 +95,7 @@ def scheduled(q: int, n_arms: int, step: int) -> int:
 def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
     arm = initial_pulls.due(initial, policy.initial_pulls, step, eligible)
-    if arm < 0 and step > eligible.shape[0] * policy.initial_pulls:
+    if arm < 0 and step > int(initial[0, initial_pulls.FOUNDERS]) * policy.initial_pulls:
         arm = scheduled(policy.q, eligible.shape[0], step)
     if arm >= 0 and eligible[arm] == 0.0:
         return -1

@@ -21,11 +21,11 @@ def play(
     eligible: FloatArray,
     grid: np.ndarray,
     curve: FloatArray,
-) -> None:
+) -> float:
     """Play all rounds of one instance: to be compiled with :func:`compiled_for` a policy.
 
     ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
-    summed up to round grid[g] goes to curve[g].
+    summed up to round grid[g] goes to curve[g], that of all rounds is returned.
     """
     total = 0.0
     point = 0
@@ -40,3 +40,4 @@ def play(
             curve[point] = total
             point += 1
         update(policy, state, step, context, arm, rewards[t, arm])
+    return total

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from greedyfirst import data_file
@@ -62,7 +63,7 @@ class SimulationResult:
         for place in np.argsort(self.mean[:, -1], kind="stable"):
             name = self.policies[place]
             table.add_row(
-                name,
+                escape(name),
                 f"{self.mean[place, -1]:.2f}",
                 f"{self.half_width[place, -1]:.2f}",
                 str(self.switches.get(name, "")),

@@ -27,7 +27,7 @@ from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation.episode import play
 from greedyfirst.simulation.result import SimulationResult
 from greedyfirst.simulation.streaming import StreamingMoments
-from greedyfirst.validation import FloatArray, whole_number, wrong
+from greedyfirst.validation import FloatArray, array, whole_number, wrong
 
 FIRST_POINT = 20
 POINTS = 50
@@ -57,6 +57,7 @@ class Bench:
 
     def __init__(self, policies: list[Policy], n_arms: int, n_features: int) -> None:
         self.eligible = np.ones(n_arms)
+        self.n_features = n_features
         self.places: list[tuple[Any, Any, Any, FloatArray, FloatArray]] = []
         for policy in policies:
             record = policy.record(n_arms, n_features)
@@ -76,24 +77,41 @@ class Bench:
             )
             self.places.append((run, record, state, buffer, buffer.copy()))
 
-    def run(self, problem: Problem, seed: int, instance: int, grid: NDArray[np.int64]) -> Outcome:
+    def run(
+        self, problem: Problem, seed: int, instance: int, grid: NDArray[np.int64], horizon: int
+    ) -> Outcome:
         """Play one instance with every policy."""
         source = np.random.SeedSequence(seed, spawn_key=(instance,))
-        draw = problem.draw(np.random.default_rng(source), int(grid[-1]))
+        draw = self._checked(problem.draw(np.random.default_rng(source), horizon), horizon)
         decision_seed = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
         n = len(self.places)
-        curves, seconds = np.zeros((n, len(grid))), np.zeros(n)
+        curves, final, seconds = np.zeros((n, len(grid))), np.zeros(n), np.zeros(n)
         switched_at, eigenvalues = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for place, (run, record, state, buffer, fresh) in enumerate(self.places):
             buffer[:] = fresh
             start = time.perf_counter()
-            run(record, state, decision_seed, *draw, self.eligible, grid, curves[place])
+            final[place] = run(
+                record, state, decision_seed, *draw, self.eligible, grid, curves[place]
+            )
             seconds[place] = time.perf_counter() - start
             watch = getattr(state, "watch", None)
             if watch is not None:
                 switched_at[place] = int(watch.numbers[SWITCHED_AT])
                 eigenvalues[place] = int(watch.numbers[EIGENVALUES])
-        return Outcome(curves[:, :-1], curves[:, -1], switched_at, eigenvalues, seconds)
+        return Outcome(curves, final, switched_at, eigenvalues, seconds)
+
+    def _checked(self, draw: Any, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The tables of a draw, as the kernels need them: they read without looking."""
+        try:
+            contexts, rewards, regrets = draw
+        except (TypeError, ValueError):
+            raise wrong("problem.draw()", draw, "contexts, rewards and regrets") from None
+        wide = (horizon, len(self.eligible))
+        return (
+            array("contexts of problem.draw()", contexts, (horizon, self.n_features)),
+            array("rewards of problem.draw()", rewards, wide),
+            array("regrets of problem.draw()", regrets, wide),
+        )
 
 
 def simulate(
@@ -133,6 +151,10 @@ def simulate(
         Mean cumulative regret with half-widths on the paper's grid, switches, times.
     """
     labels = _checked_policies(policies)
+    if isinstance(problem, type) or not callable(getattr(problem, "draw", None)):
+        raise wrong("problem", problem, "a problem: n_arms, n_features and draw(rng, horizon)")
+    for size in ("n_arms", "n_features"):
+        whole_number(f"problem.{size}", getattr(problem, size, None), at_least=1)
     n_instances = whole_number("n_instances", n_instances, at_least=1)
     horizon = whole_number("horizon", horizon, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -145,14 +167,14 @@ def simulate(
         chunk_size = max(1, min(LARGEST_CHUNK, share))
     chunk_size = whole_number("chunk_size", chunk_size, at_least=1)
     steps = plotted_steps(horizon)
-    grid = np.append(steps, horizon).astype(np.int64)
+    grid = steps.astype(np.int64)
     moments = StreamingMoments((len(labels), len(steps)))
     final = np.zeros((n_instances, len(labels)))
     switched_at = np.zeros((n_instances, len(labels)), np.int64)
     eigenvalues = np.zeros((n_instances, len(labels)), np.int64)
     seconds = np.zeros(len(labels))
     outcomes = _outcomes(
-        problem, list(policies.values()), seed, grid, n_instances, n_jobs, chunk_size
+        problem, list(policies.values()), seed, grid, horizon, n_instances, n_jobs, chunk_size
     )
     with _progress(progress) as bar:
         task = None if bar is None else bar.add_task("compiling", total=n_instances)
@@ -204,6 +226,7 @@ def _outcomes(
     policies: list[Policy],
     seed: int,
     grid: NDArray[np.int64],
+    horizon: int,
     n_instances: int,
     n_jobs: int,
     chunk_size: int,
@@ -223,7 +246,7 @@ def _outcomes(
         for instance in range(first, min(first + chunk_size, n_instances)):
             if stopping.is_set():
                 break
-            done.append(local.bench.run(problem, seed, instance, grid))
+            done.append(local.bench.run(problem, seed, instance, grid, horizon))
         return done
 
     starts = iter(range(0, n_instances, chunk_size))
