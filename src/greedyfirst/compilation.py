@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -26,6 +27,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
@@ -89,6 +91,35 @@ def _cache_directory() -> str | None:
 CACHE_DIRECTORY = _cache_directory()
 
 
+_NUMBERS = count(1)
+
+
+class KernelCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler without its last step, machine code for calls from Python.
+
+    What kernels compile to is code for their callers to take in: machine code of their own would
+    never be run.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        flags = arguments[5]
+        flags.no_compile = True
+        super().__init__(*arguments)
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile; a call from Python gets a sentence that says why not.
+
+        Numba knows compiled functions by what it would call: it must be a built-in function, and a
+        different one for each.
+        """
+        result = super().compile_extra(function)
+        name = f"{function.__name__}, compiled as number {next(_NUMBERS)}"
+        entry_point = f"kernel {name}, is for compiled callers only".format
+        context = self.state.targetctx
+        context.insert_user_function(entry_point, result.fndesc, [result.library])
+        return result._replace(entry_point=entry_point)
+
+
 #: Options of a kernel: without reference counting, since a kernel neither makes nor returns an
 #: array, and the atomic counts of a state's arrays would cost more than its arithmetic; without the
 #: wrappers for calls from Python and C.
@@ -98,6 +129,7 @@ KERNEL_OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
     "_nrt": False,
+    "pipeline_class": KernelCompiler,
 }
 INLINE_OPTIONS: dict[str, Any] = {**KERNEL_OPTIONS, "forceinline": True}
 
@@ -139,7 +171,8 @@ def _apply(decorator: Callable[..., Any], function: Any, **options: Any) -> Any:
 def entry_kernel(function: Function) -> Function:
     """A kernel for calls from Python, cached on disk with all that it calls."""
     compiler = partial(_apply, numba.njit, function)
-    return cast(Function, _with_cache(compiler, nogil=True, error_model="numpy", _nrt=False))
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+    return cast(Function, _with_cache(compiler, **options))
 
 
 def bind(function: Function, name: str, **functions: Any) -> Function:
