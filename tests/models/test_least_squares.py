@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.memory import allocate
-from greedyfirst.models import least_squares
+from greedyfirst.models import least_squares, summary
 from greedyfirst.models.least_squares import NONE, PINV, RIDGE, WARMUPS
 from real_data import DATA, load_rows
 
@@ -228,7 +228,7 @@ def merged(warmup, parts, *, n_features):
         states.append(new_model(n_features))
         if len(rows):
             observe_rows(states[-1], WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
-    least_squares.merge(states[0], states[1], warmup=warmup)
+    summary.merge(states[0], states[1], warmup=warmup)
     return states[0]
 
 

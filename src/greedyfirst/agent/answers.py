@@ -12,7 +12,7 @@ from greedyfirst.agent.diversity_report import ArmDiversity, DiversityReport
 from greedyfirst.agent.online import learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
-from greedyfirst.models import least_squares
+from greedyfirst.models import summary
 from greedyfirst.policies import GreedyFirst, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
 from greedyfirst.policies.policy import SUMMARY, compiled_for, init
@@ -52,7 +52,7 @@ def explore(agent: Agent) -> None:
     watch[watching.OFFSET] = agent.decisions
     if not agent.policy.carry_over:  # type: ignore[attr-defined]
         return
-    rows, arms, rewards = least_squares.summary_rows(agent.state.greedy.model)
+    rows, arms, rewards = summary.summary_rows(agent.state.greedy.model)
     compiled_for(learn_many, type(agent.policy.fallback))(  # type: ignore[attr-defined]
         agent.record.fallback,
         agent.state.fallback,

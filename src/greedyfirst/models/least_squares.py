@@ -56,8 +56,6 @@ NONE, RIDGE, PINV = range(3)
 REFRESH_GROWTH = 100.0
 REFRESH_ROWS = 2000
 BLOCK = 4
-# Eigenvalues of a unit-diagonal G below this share of d are rounding.
-SUMMARY_CUT = 1e-14
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
@@ -309,87 +307,7 @@ def ridge(
                 estimate[i] += share * directions[k, i]
 
 
-def summarise_by(routine: int, model: LeastSquares, arm: int) -> None:
-    """:func:`summarise`, in compiled code by the routine's address."""
-    summarise(model, arm)
-
-
-@template_kernel
-def summarise(model: LeastSquares, arm: int) -> None:
-    r"""At most d rows with the same G and m as all rows of an arm.
-
-    With S the roots of G's diagonal and :math:`S^{-1}GS^{-1} = \sum \lambda uu^\top`, the rows are
-    :math:`\sqrt\lambda Su` with rewards :math:`u^\top S^{-1}m/\sqrt\lambda`: in the rows of
-    ``scratch_matrices[0]`` and in ``scratch[GAIN]``; rows outside the span are 0.
-    """
-    vectors, gram = model.vectors[arm], model.matrices[arm, GRAM]
-    settle(gram, vectors, model.numbers[arm])
-    rows, directions = model.scratch_matrices[0], model.scratch_matrices[1]
-    rewards, scale, scaled = model.scratch[GAIN], model.scratch[OUTSIDE], model.scratch[REFLECTOR]
-    d = gram.shape[0]
-    for i in range(d):
-        scale[i] = math.sqrt(gram[i, i])
-        scaled[i] = vectors[MOMENT, i] / scale[i] if scale[i] > 0.0 else 0.0
-    for i in range(d):
-        for j in range(d):
-            product = scale[i] * scale[j]
-            rows[i, j] = gram[i, j] / product if product > 0.0 else 0.0
-    eigen(rows, directions, rewards)
-    for k in range(d):
-        root = math.sqrt(rewards[k]) if rewards[k] > SUMMARY_CUT * d else 0.0
-        rewards[k] = inner(directions[k], scaled) / root if root > 0.0 else 0.0
-        for i in range(d):
-            rows[k, i] = directions[k, i] * root * scale[i]
-
-
-def summary_rows(model: LeastSquares) -> tuple[FloatArray, np.ndarray, FloatArray]:
-    """:func:`summarise` for all arms, for callers that are not compiled: rows, arms, rewards."""
-    rows, arms, rewards = [], [], []
-    for arm, gram in enumerate(model.gram):
-        scale = np.sqrt(np.diag(gram))
-        safe = np.where(scale > 0.0, scale, 1.0)
-        values, directions = np.linalg.eigh(gram / np.outer(safe, safe))
-        moment = model.vectors[arm, MOMENT] / safe
-        for value, direction in zip(values, directions.T, strict=True):
-            if value > SUMMARY_CUT * len(values):
-                rows.append(direction * math.sqrt(value) * scale)
-                rewards.append(float(direction @ moment) / math.sqrt(value))
-                arms.append(arm)
-    shape = (len(rows), model.vectors.shape[2])
-    return np.array(rows).reshape(shape), np.array(arms, np.int64), np.array(rewards)
-
-
-def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> None:
-    """Add the rows of ``other`` to those of ``model``: G, m and counts add up.
-
-    ``other`` hands over at most d rows per arm that stand for all of its own.
-    """
-    rows, arms, rewards = summary_rows(other)
-    model.numbers[:, COUNT] += other.pulls - np.bincount(arms, minlength=len(other.pulls))
-    for row, arm, reward in zip(rows, arms, rewards, strict=True):
-        learn(model, WARMUPS.index(warmup), int(arm), row, float(reward))
-
-
-def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
-    """:func:`observe`, for callers that are not compiled."""
-    if not model.observe_routine:
-        observe(model, warmup, arm, x, y)
-        return
-    arrays = (
-        model.numbers,
-        model.vectors,
-        model.matrices,
-        model.scratch,
-        model.scratch_matrices,
-    )
-    n_arms, _, d = model.vectors.shape
-    addresses = [array.ctypes.data for array in arrays]
-    OBSERVE.compiled.ctypes(
-        *addresses, n_arms, d, model.repair_routine, warmup, arm, x.ctypes.data, y
-    )
-
-
-# Compiled callers reach `observe`, `repair` and `summarise` by address: see `Routine`.
+# Compiled callers reach `observe` and `repair` by address: see `Routine`.
 MODEL_SIGNATURE = "int64, " * 8
 
 
@@ -433,11 +351,6 @@ def REPAIR(a, b, c, d, e, n, size, f, warmup, arm, x, error, s):  # type: ignore
     repair_row(model, warmup, arm, array_at(x, (size,)), error, s)
 
 
-@Routine(f"void({MODEL_SIGNATURE} int64)")
-def SUMMARISE(a, b, c, d, e, n, size, f, arm):  # type: ignore[no-untyped-def]
-    summarise(model_at(a, b, c, d, e, n, size, f), arm)
-
-
 @overload(observe, strict=False, jit_options=INLINE_OPTIONS)
 def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
     def compiled(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
@@ -450,13 +363,5 @@ def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
 def _repair(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
     def compiled(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
         call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), error, s))
-
-    return compiled
-
-
-@overload(summarise_by, strict=False, jit_options=INLINE_OPTIONS)
-def _summarise_by(routine, model, arm):  # type: ignore[no-untyped-def]
-    def compiled(routine, model, arm):  # type: ignore[no-untyped-def]
-        call(routine, (*pointers(model), arm))
 
     return compiled

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from greedyfirst.compilation import kernel, template_kernel
 from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
-from greedyfirst.models import least_squares
+from greedyfirst.models import least_squares, summary
 from greedyfirst.models.least_squares import COUNT, WARMUPS
 from greedyfirst.policies import diversity_watch, greedy
 from greedyfirst.policies import policy as kernels
@@ -114,7 +114,7 @@ class GreedyFirst(Policy):
             lambda0=0.0 if self.lambda0 is None else float(self.lambda0),
             fallback=self.fallback.record(n_arms, n_features),
             span=SPANS.index(self.span),
-            carry_over=(least_squares.SUMMARISE.address or 1) if self.carry_over else 0,
+            carry_over=(summary.SUMMARISE.address or 1) if self.carry_over else 0,
             on_alarm=ON_ALARM.index(self.on_alarm),
             lambda0_minimum=float(self.lambda0_minimum),
             test_after=t0 if self.test_after is None else int(self.test_after),
@@ -218,7 +218,7 @@ def hand_over(policy: Any, state: GreedyFirstState) -> None:
     model = state.greedy.model
     rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]
     for arm in range(state.allowed.shape[0]):
-        least_squares.summarise_by(policy.carry_over, model, arm)
+        summary.summarise_by(policy.carry_over, model, arm)
         pulls = state.fallback.model.numbers[arm]
         pulls[COUNT] += model.numbers[arm, COUNT]
         for k in range(rows.shape[0]):
