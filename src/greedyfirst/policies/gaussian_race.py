@@ -53,4 +53,6 @@ def _chance(
     inside = cuts[(cuts > lowest) & (cuts < REACH)]
     points = np.unique(np.concatenate([[lowest, max(lowest, 0.0), REACH], inside]))
     pieces = pairwise(points)
-    return float(sum(quad(integrand, *piece, epsabs=1e-12, limit=200)[0] for piece in pieces))
+    # full_output: no warning where rounding, at 1e-12 or so, is what stops the refinement.
+    options = {"epsabs": 1e-12, "limit": 200, "full_output": 1}
+    return float(sum(quad(integrand, *piece, **options)[0] for piece in pieces))
