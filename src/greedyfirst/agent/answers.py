@@ -13,6 +13,7 @@ from greedyfirst.agent.online import learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
 from greedyfirst.models import summary
+from greedyfirst.models.least_squares import COUNT
 from greedyfirst.policies import GreedyFirst, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
 from greedyfirst.policies.policy import SUMMARY, compiled_for, init
@@ -53,6 +54,8 @@ def explore(agent: Agent) -> None:
     if not agent.policy.carry_over:  # type: ignore[attr-defined]
         return
     rows, arms, rewards = summary.summary_rows(agent.state.greedy.model)
+    missing = summary.rows_not_handed_over(agent.state.greedy.model, arms)
+    agent.state.fallback.model.numbers[:, COUNT] += missing
     compiled_for(learn_many, type(agent.policy.fallback))(  # type: ignore[attr-defined]
         agent.record.fallback,
         agent.state.fallback,

@@ -86,13 +86,19 @@ def summary_rows(model: LeastSquares) -> tuple[FloatArray, np.ndarray, FloatArra
     return np.array(rows).reshape(shape), np.array(arms, np.int64), np.array(rewards)
 
 
+def rows_not_handed_over(model: LeastSquares, arms: np.ndarray) -> FloatArray:
+    """How many more rows each arm has than the summary rows of ``arms`` that stand for them."""
+    result: FloatArray = model.pulls - np.bincount(arms, minlength=len(model.pulls))
+    return result
+
+
 def merge(model: LeastSquares, other: LeastSquares, *, warmup: str = "none") -> None:
     """Add the rows of ``other`` to those of ``model``: G, m and counts add up.
 
     ``other`` hands over at most d rows per arm that stand for all of its own.
     """
     rows, arms, rewards = summary_rows(other)
-    model.numbers[:, COUNT] += other.pulls - np.bincount(arms, minlength=len(other.pulls))
+    model.numbers[:, COUNT] += rows_not_handed_over(other, arms)
     for row, arm, reward in zip(rows, arms, rewards, strict=True):
         learn(model, WARMUPS.index(warmup), int(arm), row, float(reward))
 
