@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from figure2 import N_ARMS, clipped_gaussian_problem
+from figure2 import clipped_gaussian_problem
 from greedyfirst import GreedyFirst, Policy
+from greedyfirst.experiments.figure2 import N_ARMS
 from greedyfirst.memory import allocate
 from greedyfirst.policies.diversity_watch import SWITCHED_AT
 from greedyfirst.policies.policy import compiled_for, init

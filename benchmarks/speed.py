@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from figure2 import N_ARMS, clipped_gaussian_problem, simulate_figure2
+from figure2 import clipped_gaussian_problem, simulate_figure2
 from greedyfirst import Agent, Greedy, GreedyFirst, simulate
+from greedyfirst.experiments.figure2 import N_ARMS
 from greedyfirst.problems import Draw
 from measure import Reading, SkippedError, seconds, time_ratio
 from playing import HORIZON, N_INSTANCES, SEED, Playing, draw_instances

@@ -27,6 +27,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
@@ -94,8 +95,22 @@ CACHE_DIRECTORY = _cache_directory()
 _NUMBERS = count(1)
 
 
+class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """A kernel's code with that of the kernels it calls, neither optimised nor made machine code.
+
+    Its callers take it in and optimise it with their own.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
 class KernelCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler without its last step, machine code for calls from Python.
+    """Numba's compiler without its last steps, optimised machine code for calls from Python.
 
     What kernels compile to is code for their callers to take in: machine code of their own would
     never be run.
@@ -105,6 +120,11 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         flags = arguments[5]
         flags.no_compile = True
         super().__init__(*arguments)
+
+    def _compile_core(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = KernelLibrary(codegen, self.state.func_id.func_qualname)
+        return super()._compile_core()
 
     def compile_extra(self, function: Any) -> Any:
         """Compile; a call from Python gets a sentence that says why not.

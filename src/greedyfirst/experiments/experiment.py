@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
@@ -85,6 +82,10 @@ def write_curves(result: SimulationResult, path: Path) -> None:
 
 def draw(result: SimulationResult, path: Path, *, title: str) -> None:
     """The curves as a picture."""
+    # Half a second to import, and only needed once there is something to draw.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
     result.plot(figure.add_subplot(), title=title)

@@ -23,6 +23,7 @@ from greedyfirst.compilation import (
     Routine,
     array_at,
     call,
+    kernel,
     pointer,
     template_kernel,
 )
@@ -98,7 +99,7 @@ def observe(
     observe_row(model, arm, x, y, noise_variance)
 
 
-@template_kernel
+@kernel
 def observe_row(
     model: GaussianPosterior, arm: int, x: FloatArray, y: float, noise_variance: float
 ) -> None:
@@ -119,7 +120,7 @@ def observe_row(
         refresh(model, arm)
 
 
-@template_kernel
+@kernel
 def refresh(model: GaussianPosterior, arm: int) -> None:
     """Compute Σ and μ afresh from Λ and Λμ; kept as they are if Λ is near singular."""
     numbers, covariance = model.numbers[arm], model.matrices[arm, COVARIANCE]

@@ -170,7 +170,7 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     numbers[WAITING] = 0.0
 
 
-@template_kernel
+@kernel
 def repair_row(
     model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
 ) -> None:
@@ -189,7 +189,7 @@ def repair_row(
         copy(vectors[SOLUTION], vectors[ESTIMATE])
 
 
-@template_kernel
+@kernel
 def observe_while_singular(
     numbers: FloatArray,
     vectors: FloatArray,
@@ -234,7 +234,7 @@ def own_scale(gram: FloatArray, z: FloatArray) -> float:
     return trace / d if trace > 0.0 else 1.0
 
 
-@template_kernel
+@kernel
 def refresh(
     numbers: FloatArray,
     vectors: FloatArray,
@@ -279,7 +279,7 @@ def refresh(
         solution[i] += inner(inverse[i], residual)
 
 
-@template_kernel
+@kernel
 def ridge(
     count: float,
     vectors: FloatArray,

@@ -27,7 +27,6 @@ from greedyfirst.compilation import (
     inline_kernel,
     kernel,
     pointer,
-    template_kernel,
 )
 from greedyfirst.linalg import add_outer, copy, eigen
 from greedyfirst.memory import Memory
@@ -197,7 +196,7 @@ def test(policy: Any, watch: DiversityWatch, model: LeastSquares) -> None:
     test_arms(options, watch, model)
 
 
-@template_kernel
+@kernel
 def test_arms(policy: Options, watch: DiversityWatch, model: LeastSquares) -> None:
     """The work of :func:`test`."""
     if watch.numbers[LAMBDA0] == 0.0 and estimate_lambda0(policy, watch, model):
@@ -220,7 +219,7 @@ def test_arms(policy: Options, watch: DiversityWatch, model: LeastSquares) -> No
     plan_next_test(policy, watch)
 
 
-@template_kernel
+@kernel
 def estimate_lambda0(policy: Options, watch: DiversityWatch, model: LeastSquares) -> bool:
     """λ̂₀ = min λ_min/(2t) over the watched arms (Algorithm 5); True if it is zero and explores.
 
@@ -270,7 +269,7 @@ def raise_alarm(policy: Options, watch: DiversityWatch, arm: int) -> bool:
     return False
 
 
-@template_kernel
+@kernel
 def plan_next_test(policy: Options, watch: DiversityWatch) -> None:
     """The t up to which every watched arm's bound decides the test."""
     first = math.inf

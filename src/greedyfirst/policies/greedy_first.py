@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from greedyfirst.compilation import kernel, template_kernel
+from greedyfirst.compilation import inline_kernel, kernel
 from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares, summary
@@ -153,7 +153,7 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFir
     )
 
 
-@template_kernel
+@inline_kernel
 def weigh(
     policy: Any, state: GreedyFirstState, step: int, context: FloatArray, eligible: FloatArray
 ) -> int:
@@ -178,7 +178,7 @@ def weigh(
     return due
 
 
-@template_kernel
+@inline_kernel
 def update(
     policy: Any,
     state: GreedyFirstState,
