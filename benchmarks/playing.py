@@ -26,7 +26,7 @@ class Playing:
     def __init__(self, policy: Policy, n_features: int) -> None:
         self.record = policy.record(N_ARMS, n_features)
         self.buffer, self.state = allocate(
-            lambda memory: init(self.record, N_ARMS, n_features, memory)
+            lambda memory: init(self.record, N_ARMS, n_features, memory), HORIZON
         )
         self.fresh = self.buffer.copy()
         self.loop = compiled_for(play, type(policy))

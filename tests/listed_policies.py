@@ -1,9 +1,11 @@
 """The list behind ``test_every_policy.py``: a policy joins all common checks by a line here."""
 
 from greedyfirst import (
+    GLMUCB,
     OFUL,
     EpsilonGreedy,
     FixedArm,
+    GLMGreedy,
     Greedy,
     GreedyFirst,
     OLSBandit,
@@ -39,6 +41,21 @@ _PLAIN = [
     Uniform(),
     FixedArm(),
     FixedArm(arm=2),
+    GLMGreedy(),
+    GLMGreedy(link="probit", warmup="none", initial_pulls=2),
+    GLMGreedy(link="poisson", memory=1),
+    GLMGreedy(link="identity"),
+    GLMUCB(x_max=2.0, b_max=0.5),
+    GLMUCB(
+        link="poisson",
+        b_max=0.2,
+        horizon=150,
+        delta=0.1,
+        reward_max=0.01,
+        initial_pulls=2,
+        warmup="none",
+        memory=64,
+    ),
 ]
 
 # λ₀ = 0.5 trips the test soon after t₀, so that fallbacks have most of a run to themselves.
@@ -58,6 +75,18 @@ _GREEDY_FIRST = [
     GreedyFirst(**_SOON, fallback=EpsilonGreedy(epsilon=0.3, warmup="pinv")),
     GreedyFirst(**_SOON, fallback=Uniform()),
     GreedyFirst(**_SOON, fallback=FixedArm(arm=1)),
+    GreedyFirst(
+        greedy=GLMGreedy(warmup="none", initial_pulls=3),
+        t0=30,
+        lambda0=0.5,
+        fallback=GLMUCB(b_max=0.5, reward_max=0.01),
+    ),
+    GreedyFirst(
+        greedy=GLMGreedy(link="poisson", memory=64), t0=30, lambda0=0.5, fallback=OFUL(sigma=0.3)
+    ),
+    GreedyFirst(
+        greedy=GLMGreedy(), t0=30, lambda0=0.5, carry_over=False, fallback=GLMGreedy(warmup="none")
+    ),
 ]
 
 POLICIES_WITH_OPTIONS = {

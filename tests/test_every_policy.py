@@ -26,6 +26,7 @@ from trial_runs import (
     play_in_batches,
     play_late,
     play_one_by_one,
+    suited,
 )
 
 FALSE_ALARM = 1e-6
@@ -91,17 +92,23 @@ def test_the_bench_of_simulate_sums_the_regrets_of_the_same_arms():
     class Given:
         n_arms, n_features = N_ARMS, N_FEATURES
 
-        def draw(self, rng, horizon):
-            return contexts, rewards, regrets
+        def __init__(self, rewards):
+            self.rewards = rewards
 
-    outcome = Bench(LISTED, N_ARMS, N_FEATURES).run(Given(), 3, 2, np.arange(1, 61), 60)
+        def draw(self, rng, horizon):
+            return contexts, self.rewards, regrets
+
     source = np.random.SeedSequence(3, spawn_key=(2,))
     seed = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
-    for place, policy in enumerate(LISTED):
-        arms = play_one_by_one(new_agent(policy, seed), contexts, rewards)
-        expected = np.cumsum(regrets[np.arange(60), arms])
-        assert np.array_equal(outcome.curves[place], expected)
-        assert outcome.final[place] == expected[-1]
+    for link in {policy.reward_link() for policy in LISTED}:
+        learners = [policy for policy in LISTED if policy.reward_link() is link]
+        problem = Given(suited(learners[0], rewards))
+        outcome = Bench(problem, learners, 3, np.arange(1, 61), 60).run(2)
+        for place, policy in enumerate(learners):
+            arms = play_one_by_one(new_agent(policy, seed), contexts, rewards)
+            expected = np.cumsum(regrets[np.arange(60), arms])
+            assert np.array_equal(outcome.curves[place], expected)
+            assert outcome.final[place] == expected[-1]
 
 
 @every_policy
@@ -137,7 +144,7 @@ def test_a_saved_agent_goes_on_as_if_nothing_had_happened(name, trial, tmp_path)
 def test_the_seed_decides(name, trial):
     """A policy that was ever undecided takes other arms with other seeds."""
     policy = POLICIES_WITH_OPTIONS[name]
-    contexts, rewards = trial
+    contexts, rewards = trial[0], suited(policy, trial[1])
     agent = new_agent(policy)
     undecided = 0
     arms = []
@@ -189,7 +196,7 @@ def assert_frequencies(agent, context, draws=4000):
 
 @every_policy
 def test_only_eligible_arms_are_chosen(name, trial):
-    contexts, rewards = trial
+    contexts, rewards = trial[0], suited(POLICIES_WITH_OPTIONS[name], trial[1])
     rng = np.random.default_rng(3)
     agent = new_agent(POLICIES_WITH_OPTIONS[name])
     for step, (context, row) in enumerate(zip(contexts, rewards, strict=True)):

@@ -23,13 +23,21 @@ def draw_trial(horizon=HORIZON, seed=5):
     return contexts, rewards
 
 
+def suited(policy, rewards):
+    """The rewards as a policy can learn from them: signs for 0 and 1, sizes for counts."""
+    link = policy.reward_link().name
+    if link in ("logistic", "probit"):
+        return (rewards > 0).astype(float)
+    return np.floor(np.abs(rewards)) if link == "poisson" else rewards
+
+
 def new_agent(policy, seed=SEED):
     return Agent(policy, n_arms=N_ARMS, n_features=N_FEATURES, seed=seed)
 
 
 def play_one_by_one(agent, contexts, rewards):
     """The arms chosen when each reward arrives before the next decision."""
-    arms = []
+    arms, rewards = [], suited(agent.policy, rewards)
     for context, row in zip(contexts, rewards, strict=True):
         arms.append(agent.choose(context))
         agent.update(context, arms[-1], float(row[arms[-1]]))
@@ -38,7 +46,7 @@ def play_one_by_one(agent, contexts, rewards):
 
 def play_late(agent, contexts, rewards):
     """As :func:`play_in_batches`, but one call per decision and per reward."""
-    arms = []
+    arms, rewards = [], suited(agent.policy, rewards)
     for start in range(0, len(contexts), BATCH):
         rows = range(start, min(start + BATCH, len(contexts)))
         arms += [agent.choose(contexts[row]) for row in rows]
@@ -49,7 +57,7 @@ def play_late(agent, contexts, rewards):
 
 def play_in_batches(agent, contexts, rewards):
     """The arms chosen when decisions and rewards come in batches."""
-    arms = []
+    arms, rewards = [], suited(agent.policy, rewards)
     for start in range(0, len(contexts), BATCH):
         batch = contexts[start : start + BATCH]
         chosen = agent.choose_many(batch)
@@ -61,10 +69,11 @@ def play_in_batches(agent, contexts, rewards):
 
 def play_compiled(policy, contexts, rewards, seed=SEED):
     """The arms of ``simulate``'s compiled loop: an arm's regret is its number, which tells it."""
+    rewards = suited(policy, rewards)
     horizon, n_features = contexts.shape
     n_arms = rewards.shape[1]
     record = policy.record(n_arms, n_features)
-    _, state = allocate(lambda memory: init(record, n_arms, n_features, memory))
+    _, state = allocate(lambda memory: init(record, n_arms, n_features, memory), horizon)
     regrets = np.tile(np.arange(n_arms, dtype=float), (horizon, 1))
     curve = np.zeros(horizon)
     grid = np.arange(1, horizon + 1)

@@ -2,9 +2,11 @@
 
 from greedyfirst.agent import Agent
 from greedyfirst.policies import (
+    GLMUCB,
     OFUL,
     EpsilonGreedy,
     FixedArm,
+    GLMGreedy,
     Greedy,
     GreedyFirst,
     OLSBandit,
@@ -17,10 +19,12 @@ from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.version import __version__
 
 __all__ = [
+    "GLMUCB",
     "OFUL",
     "Agent",
     "EpsilonGreedy",
     "FixedArm",
+    "GLMGreedy",
     "Greedy",
     "GreedyFirst",
     "OLSBandit",

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import inline_kernel, kernel, template_kernel
+from numba.extending import overload
+
+from greedyfirst.compilation import (
+    INLINE_OPTIONS,
+    array_at,
+    inline_kernel,
+    kernel,
+    pointer,
+    template_kernel,
+)
 from greedyfirst.validation import FloatArray
 from greedyfirst.vector_loops import add_multiple, inner
 
@@ -17,6 +26,20 @@ def copy(x: FloatArray, out: FloatArray) -> None:
     """out = x, vectors."""
     for i in range(x.shape[0]):
         out[i] = x[i]
+
+
+def copy_all(source: FloatArray, target: FloatArray) -> None:
+    """target = source, arrays of any shape."""
+    target[...] = source
+
+
+@overload(copy_all, strict=False, jit_options=INLINE_OPTIONS)
+def _copy_all(source, target):  # type: ignore[no-untyped-def]
+    def compiled(source, target):  # type: ignore[no-untyped-def]
+        size = source.size
+        copy(array_at(pointer(source), (size,)), array_at(pointer(target), (size,)))
+
+    return compiled
 
 
 @template_kernel

@@ -20,9 +20,13 @@ LINE = 8
 
 
 class Memory:
-    """Hands out zeroed arrays from one buffer, in order."""
+    """Hands out zeroed arrays from one buffer, in order.
 
-    def __init__(self, buffer: FloatArray | None = None) -> None:
+    ``rows`` is how many rewards a state must have room for, if it keeps them one by one.
+    """
+
+    def __init__(self, rows: int, buffer: FloatArray | None = None) -> None:
+        self.rows = rows
         self.buffer = buffer
         self.used = 0
 
@@ -36,11 +40,11 @@ class Memory:
         return self.buffer[start : start + length].reshape(shape)
 
 
-def allocate(build: Callable[[Memory], State]) -> tuple[FloatArray, State]:
+def allocate(build: Callable[[Memory], State], rows: int) -> tuple[FloatArray, State]:
     """A zeroed buffer of the length that ``build`` takes, and what it builds there."""
-    tape = Memory()
+    tape = Memory(rows)
     build(tape)
     block = np.zeros(tape.used + LINE)
     start = -(block.ctypes.data // block.itemsize) % LINE
     buffer = block[start : start + tape.used]
-    return buffer, build(Memory(buffer))
+    return buffer, build(Memory(rows, buffer))

@@ -22,7 +22,7 @@ def new_model(mean, covariance, n_arms=1):
     def build(memory):
         return gaussian_posterior.init(memory, n_arms, mean, covariance)
 
-    return allocate(build)[1]
+    return allocate(build, rows=0)[1]
 
 
 def closed_form(mean, covariance, rows, rewards, variances, n):

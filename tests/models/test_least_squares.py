@@ -23,7 +23,7 @@ def observe_rows(model, warmup, arm, rows, rewards, first, last):
 
 
 def new_model(n_features, n_arms=1):
-    return allocate(lambda memory: least_squares.init(memory, n_arms, n_features))[1]
+    return allocate(lambda memory: least_squares.init(memory, n_arms, n_features), rows=0)[1]
 
 
 def relative_error(have, want):

@@ -19,7 +19,7 @@ def fill_scales(noise, residuals, sigma, sigma_start, n_arms, d, out):
 
 
 def scales(residuals, sigma, sigma_start, n_arms, d):
-    noise = allocate(noise_scale.init)[1]
+    noise = allocate(noise_scale.init, rows=0)[1]
     out = np.zeros(len(residuals) + 1)
     fill_scales(noise, residuals, float(sigma), float(sigma_start), n_arms, d, out)
     return out

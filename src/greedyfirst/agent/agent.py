@@ -16,7 +16,10 @@ from greedyfirst.agent.diversity_report import DiversityReport
 from greedyfirst.agent.online import decide, decide_many, foresee, learn, learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.compilation import entry
+from greedyfirst.links import Identity
+from greedyfirst.links.link import check_rewards, means
 from greedyfirst.memory import allocate
+from greedyfirst.models.generalized_linear import GeneralizedLinear, link_of
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.description import describe, from_description
 from greedyfirst.policies.diversity_watch import DECIDED, DROPPED
@@ -24,6 +27,7 @@ from greedyfirst.policies.policy import FOREIGN, compiled_for, init
 from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
 
+FIRST_ROOM = 1024
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -73,6 +77,9 @@ class Agent:
         self.feature_names = names("feature_names", features, n_features)
         #: Decisions made, rewards of them joined, and rows taken in that were not decided here.
         self.decisions = self.joined = self.foreign = 0
+        #: Rewards that the state has room for, if it keeps them one by one: doubled when full.
+        self.room = FIRST_ROOM
+        self._link = policy.reward_link()
         self._dropped = np.zeros(n_arms, bool)
         self._allocate()
 
@@ -80,7 +87,9 @@ class Agent:
         """Make the state for the current arms, and the compiled calls that work on it."""
         n_arms, n_features = len(self.arm_names), len(self.feature_names)
         self.record = self.policy.record(n_arms, n_features)
-        self.buffer, self.state = allocate(partial(init, self.record, n_arms, n_features))
+        self.buffer, self.state = allocate(
+            partial(init, self.record, n_arms, n_features), self.room
+        )
         self._eligible = np.ones(n_arms)
         self._context = np.zeros(n_features)
         self._shape = (n_features,)
@@ -145,11 +154,15 @@ class Agent:
         self, context: ArrayLike, arm: int | str, reward: float, *, step: int | None = None
     ) -> None:
         """Learn from the reward of an arm at this context."""
+        if self.joined + self.foreign >= self.room:
+            self._make_room(1)
         self._take(context)
         if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
             arm = self._arm(arm)
         if not isinstance(reward, float):
             reward = number("reward", reward)
+        if self._link is not Identity:
+            check_rewards("reward", self._link, reward)
         if step is None:
             step = self.joined + 1 if self.joined < self.decisions else FOREIGN
         else:
@@ -181,6 +194,8 @@ class Agent:
             first = int(np.flatnonzero(outside)[0])
             raise wrong(f"arms[{first}]", chosen[first], f"one of the arms 0 to {self.n_arms - 1}")
         values = array("rewards", rewards, (len(rows),))
+        check_rewards("rewards", self._link, values)
+        self._make_room(len(rows))
         decided = max(0, min(self.decisions - self.joined, len(rows)))
         steps = np.full(len(rows), FOREIGN, np.int64)
         steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
@@ -191,6 +206,17 @@ class Agent:
         )
         self.joined += decided
         self.foreign += len(rows) - decided
+
+    def _make_room(self, more: int) -> None:
+        """See that the state can keep this many more rewards."""
+        if self.rewards + more <= self.room:
+            return
+        while self.rewards + more > self.room:
+            self.room *= 2
+        before, eligible = self.state, self._eligible
+        self._allocate()
+        copy_arms(before, self.state)
+        self._eligible[:] = eligible
 
     def _take(self, context: ArrayLike) -> None:
         """Put a context of the right shape where the compiled calls find it and check it."""
@@ -230,8 +256,11 @@ class Agent:
     def expected_rewards(self, context: ArrayLike) -> FloatArray:
         """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
         x = array("context", context, (self.n_features,))
-        result: FloatArray = self.state.model.estimate @ x
-        return result
+        model = self.state.model
+        predictors: FloatArray = model.estimate @ x
+        if isinstance(model, GeneralizedLinear):
+            return means(link_of(model.link), predictors)
+        return predictors
 
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
@@ -314,6 +343,7 @@ class Agent:
             "joined": self.joined,
             "foreign": self.foreign,
             "dropped": self._dropped.tolist(),
+            "room": self.room,
         }
         data_file.write(path, "agent", header, {"state": self.buffer})
 
@@ -332,6 +362,8 @@ class Agent:
             )
             agent.decisions, agent.joined = header["decisions"], header["joined"]
             agent.foreign = header["foreign"]
+            agent.room = whole_number("room", header["room"], at_least=FIRST_ROOM)
+            agent._allocate()
             agent._dropped[:] = header["dropped"]
             stored = arrays["state"]
         except (KeyError, TypeError, ValueError) as error:

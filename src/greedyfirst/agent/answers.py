@@ -13,6 +13,7 @@ from greedyfirst.agent.online import learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
 from greedyfirst.models import summary
+from greedyfirst.models.generalized_linear import GeneralizedLinear
 from greedyfirst.models.least_squares import COUNT
 from greedyfirst.policies import GreedyFirst, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
@@ -33,7 +34,9 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     watch.numbers[watching.SWITCHED_AT] = 0.0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     watch.numbers[watching.NEXT_TEST] = min(watch.numbers[watching.NEXT_TEST], _clock(agent))
-    _, fresh = allocate(partial(init, agent.record.fallback, agent.n_arms, agent.n_features))
+    _, fresh = allocate(
+        partial(init, agent.record.fallback, agent.n_arms, agent.n_features), agent.room
+    )
     copy_arms(fresh, agent.state.fallback)
     agent.state.outlook[:] = 0.0
 
@@ -53,9 +56,13 @@ def explore(agent: Agent) -> None:
     watch[watching.OFFSET] = agent.decisions
     if not agent.policy.carry_over:  # type: ignore[attr-defined]
         return
-    rows, arms, rewards = summary.summary_rows(agent.state.greedy.model)
-    missing = summary.rows_not_handed_over(agent.state.greedy.model, arms)
-    agent.state.fallback.model.numbers[:, COUNT] += missing
+    source, target = agent.state.greedy.model, agent.state.fallback.model
+    if isinstance(source, GeneralizedLinear) and isinstance(target, GeneralizedLinear):
+        copy_arms(source, target)
+        return
+    samples = getattr(source, "linear", source)
+    rows, arms, rewards = summary.summary_rows(samples)
+    target.numbers[:, COUNT] += summary.rows_not_handed_over(samples, arms)
     compiled_for(learn_many, type(agent.policy.fallback))(  # type: ignore[attr-defined]
         agent.record.fallback,
         agent.state.fallback,
@@ -76,7 +83,7 @@ def admit(agent: Agent, pulls: int) -> None:
             initial_pulls.admit(state.initial, arm, agent.decisions, pulls, own)
         return
     watch = state.watch
-    own = agent.record.initial_pulls
+    own = agent.record.greedy.initial_pulls
     initial_pulls.admit(state.greedy.initial, arm, agent.decisions, pulls, own)
     if state.explores and hasattr(state.fallback, "initial"):
         own_step = agent.decisions - int(watch.numbers[watching.OFFSET])

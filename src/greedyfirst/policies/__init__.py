@@ -5,6 +5,8 @@ from types import ModuleType
 from greedyfirst.policies import (
     epsilon_greedy,
     fixed_arm,
+    glm_greedy,
+    glm_ucb,
     greedy,
     greedy_first,
     oful,
@@ -15,6 +17,8 @@ from greedyfirst.policies import (
 )
 from greedyfirst.policies.epsilon_greedy import EpsilonGreedy
 from greedyfirst.policies.fixed_arm import FixedArm
+from greedyfirst.policies.glm_greedy import GLMGreedy
+from greedyfirst.policies.glm_ucb import GLMUCB
 from greedyfirst.policies.greedy import Greedy
 from greedyfirst.policies.greedy_first import GreedyFirst
 from greedyfirst.policies.oful import OFUL
@@ -25,10 +29,12 @@ from greedyfirst.policies.thompson_sampling import ThompsonSampling
 from greedyfirst.policies.uniform import Uniform
 
 __all__ = [
+    "GLMUCB",
     "OFUL",
     "POLICIES",
     "EpsilonGreedy",
     "FixedArm",
+    "GLMGreedy",
     "Greedy",
     "GreedyFirst",
     "OLSBandit",
@@ -49,5 +55,7 @@ POLICIES: dict[type[Policy], ModuleType] = {
     EpsilonGreedy: epsilon_greedy,
     Uniform: uniform,
     FixedArm: fixed_arm,
+    GLMGreedy: glm_greedy,
+    GLMUCB: glm_ucb,
 }
 KERNELS.update({policy.Record: module for policy, module in POLICIES.items()})

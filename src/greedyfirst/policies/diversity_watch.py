@@ -188,12 +188,15 @@ def smallest_eigenvalue(
     return smallest
 
 
-def test(policy: Any, watch: DiversityWatch, model: LeastSquares) -> None:
-    """Run the test where a bound no longer decides it; MODE becomes EXPLORES on a switch."""
+def test(policy: Any, watch: DiversityWatch, model: Any) -> None:
+    """Run the test where a bound no longer decides it; MODE becomes EXPLORES on a switch.
+
+    ``model`` is least squares, or has it as its ``linear``.
+    """
     options = Options(
         policy.span, policy.on_alarm, policy.test_after, policy.t0, policy.lambda0_minimum
     )
-    test_arms(options, watch, model)
+    test_arms(options, watch, getattr(model, "linear", model))
 
 
 @kernel
@@ -298,6 +301,9 @@ def TEST(a, b, c, d, e, span, on_alarm, test_after, t0, lambda0_minimum, f, g, h
 
 @overload(test, strict=False, jit_options=INLINE_OPTIONS)
 def _test(policy, watch, model):  # type: ignore[no-untyped-def]
+    if "linear" in model.fields:
+        return lambda policy, watch, model: test(policy, watch, model.linear)
+
     def compiled(policy, watch, model):  # type: ignore[no-untyped-def]
         arrays = (
             pointer(watch.numbers),

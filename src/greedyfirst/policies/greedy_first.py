@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
-from greedyfirst.compilation import inline_kernel, kernel
+from numba.extending import overload
+
+from greedyfirst.compilation import INLINE_OPTIONS, inline_kernel, kernel
 from greedyfirst.linalg import copy
+from greedyfirst.links import Link
 from greedyfirst.memory import Memory
-from greedyfirst.models import least_squares, summary
-from greedyfirst.models.least_squares import COUNT, WARMUPS
-from greedyfirst.policies import diversity_watch, greedy
+from greedyfirst.models import generalized_linear, least_squares, summary
+from greedyfirst.models.generalized_linear import GeneralizedLinear
+from greedyfirst.models.least_squares import COUNT, WARMUPS, LeastSquares
+from greedyfirst.policies import diversity_watch
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.diversity_watch import (
     ALARMS,
@@ -27,7 +31,9 @@ from greedyfirst.policies.diversity_watch import (
     SWITCHED_AT,
     DiversityWatch,
 )
-from greedyfirst.policies.greedy import GreedyState
+from greedyfirst.policies.glm_greedy import GLMGreedy
+from greedyfirst.policies.glm_ucb import GLMUCB
+from greedyfirst.policies.greedy import Greedy
 from greedyfirst.policies.ols_bandit import OLSBandit
 from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
 from greedyfirst.policies.selection import SCORE
@@ -49,12 +55,17 @@ class GreedyFirst(Policy):
     ----------
     warmup, initial_pulls
         Of the greedy phase, as in :class:`~greedyfirst.policies.greedy.Greedy`.
+    greedy
+        The policy of the greedy phase where it is not that: for generalised linear rewards a
+        :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`, which brings its own ``warmup`` and
+        ``initial_pulls``.
     t0
         Rounds before the test begins; ``None`` is 4·K·d.
     lambda0
         λ₀ of the test; ``None`` estimates it at t₀.
     fallback
-        The policy that explores after a switch: any other than Greedy-First itself.
+        The policy that explores after a switch: any other than Greedy-First itself. One for
+        generalised linear rewards must have the same link and memory as ``greedy``.
     span
         ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
@@ -79,6 +90,7 @@ class GreedyFirst(Policy):
 
     warmup: str = "none"
     initial_pulls: int = 0
+    greedy: Policy | None = None
     t0: int | None = None
     lambda0: float | None = None
     fallback: Policy = field(default_factory=OLSBandit)
@@ -97,6 +109,7 @@ class GreedyFirst(Policy):
             number("lambda0", self.lambda0, above=0)
         if not isinstance(self.fallback, Policy) or isinstance(self.fallback, GreedyFirst):
             raise wrong("fallback", self.fallback, "a policy other than GreedyFirst")
+        self._check_greedy()
         choice("span", self.span, SPANS)
         flag("carry_over", self.carry_over)
         choice("on_alarm", self.on_alarm, ON_ALARM)
@@ -104,12 +117,43 @@ class GreedyFirst(Policy):
         if self.test_after is not None:
             whole_number("test_after", self.test_after, at_least=1)
 
+    def _check_greedy(self) -> None:
+        """Refuse phases that do not learn from the same rewards."""
+        if self.greedy is not None and not isinstance(self.greedy, (Greedy, GLMGreedy)):
+            raise wrong("greedy", self.greedy, "None, a Greedy or a GLMGreedy")
+        if self.greedy is not None and (self.warmup, self.initial_pulls) != ("none", 0):
+            expected = "left out: they are options of the policy given as greedy"
+            raise wrong("warmup and initial_pulls", (self.warmup, self.initial_pulls), expected)
+        link, fallback = self.reward_link(), self.fallback
+        if isinstance(fallback, (GLMGreedy, GLMUCB)) and (
+            fallback.reward_link() is not link
+            or (isinstance(self.greedy, GLMGreedy) and fallback.memory != self.greedy.memory)
+        ):
+            expected = f"of the link {link.name!r} and the memory of greedy"
+            raise wrong("fallback", fallback, expected)
+
+    def greedy_policy(self) -> Policy:
+        """The policy of the greedy phase."""
+        if self.greedy is not None:
+            return self.greedy
+        return Greedy(warmup=self.warmup, initial_pulls=self.initial_pulls)
+
+    def reward_link(self) -> type[Link]:
+        """The link of the greedy phase."""
+        return self.greedy_policy().reward_link()
+
+    def informed(self, parameters: FloatArray | None) -> Self:
+        """With a fallback that knows what it asks for."""
+        fallback = self.fallback.informed(parameters)
+        return self if fallback is self.fallback else replace(self, fallback=fallback)
+
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""
         t0 = 4 * n_arms * n_features if self.t0 is None else int(self.t0)
         return self.Record(
             warmup=WARMUPS.index(self.warmup),
             initial_pulls=int(self.initial_pulls),
+            greedy=self.greedy_policy().record(n_arms, n_features),
             t0=t0,
             lambda0=0.0 if self.lambda0 is None else float(self.lambda0),
             fallback=self.fallback.record(n_arms, n_features),
@@ -124,7 +168,7 @@ class GreedyFirst(Policy):
 class GreedyFirstState(NamedTuple):
     """The greedy policy's state, the fallback's, and the watch over the arms."""
 
-    greedy: GreedyState  # keeps learning from all samples, also after a switch
+    greedy: Any  # keeps learning from all samples, also after a switch
     fallback: Any
     watch: DiversityWatch
     outlook: FloatArray  # (3, n_arms), see selection: the greedy state's own
@@ -143,7 +187,7 @@ class GreedyFirstState(NamedTuple):
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFirstState:
     """The state before the first decision."""
-    greedy_state = greedy.init(policy, n_arms, n_features, memory)
+    greedy_state = kernels.init(policy.greedy, n_arms, n_features, memory)
     return GreedyFirstState(
         greedy_state,
         kernels.init(policy.fallback, n_arms, n_features, memory),
@@ -170,7 +214,7 @@ def weigh(
         for row in range(3):
             copy(state.fallback.outlook[row], outlook[row])
     else:
-        due = greedy.weigh(policy, state.greedy, step, context, allowed)
+        due = kernels.weigh(policy.greedy, state.greedy, step, context, allowed)
     if watch.numbers[ALARMS] > 0.0:
         for arm in range(allowed.shape[0]):
             if allowed[arm] == 0.0:
@@ -189,7 +233,7 @@ def update(
 ) -> None:
     """Learn, then test whether every arm's samples are diverse enough."""
     watch = state.watch
-    greedy.update(policy, state.greedy, step, context, arm, reward)
+    kernels.update(policy.greedy, state.greedy, step, context, arm, reward)
     watch.numbers[CLOCK] += 1.0
     if watch.numbers[MODE] == EXPLORES:
         own_step = max(step - int(watch.numbers[OFFSET]), FOREIGN)
@@ -212,10 +256,18 @@ def switch(policy: Any, state: GreedyFirstState, step: int) -> None:
         hand_over(policy, state)
 
 
-@kernel
 def hand_over(policy: Any, state: GreedyFirstState) -> None:
-    """Teach the fallback the greedy phase's samples, by at most d rows per arm."""
-    model = state.greedy.model
+    """Teach the fallback the greedy phase's samples, as a whole model or as few rows."""
+    source, target = state.greedy.model, state.fallback.model
+    if isinstance(source, GeneralizedLinear) and isinstance(target, GeneralizedLinear):
+        generalized_linear.take_over(source, target)
+    else:
+        hand_over_summary(policy, state, getattr(source, "linear", source))
+
+
+@kernel
+def hand_over_summary(policy: Any, state: GreedyFirstState, model: LeastSquares) -> None:
+    """Teach the fallback at most d rows per arm."""
     rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]
     for arm in range(state.allowed.shape[0]):
         summary.summarise_by(policy.carry_over, model, arm)
@@ -225,3 +277,17 @@ def hand_over(policy: Any, state: GreedyFirstState) -> None:
             if inner(rows[k], rows[k]) > 0.0:
                 pulls[COUNT] -= 1.0
                 kernels.update(policy.fallback, state.fallback, SUMMARY, rows[k], arm, rewards[k])
+
+
+@overload(hand_over, strict=False, jit_options=INLINE_OPTIONS)
+def _hand_over(policy, state):  # type: ignore[no-untyped-def]
+    source, target = (
+        dict(zip(phase.fields, phase.types, strict=True))["model"] for phase in state.types[:2]
+    )
+    if source.instance_class is GeneralizedLinear and target.instance_class is GeneralizedLinear:
+        return lambda policy, state: generalized_linear.take_over(
+            state.greedy.model, state.fallback.model
+        )
+    if source.instance_class is GeneralizedLinear:
+        return lambda policy, state: hand_over_summary(policy, state, state.greedy.model.linear)
+    return lambda policy, state: hand_over_summary(policy, state, state.greedy.model)

@@ -30,6 +30,7 @@ from numba import types
 from numba.extending import overload
 
 from greedyfirst.compilation import INLINE_OPTIONS, Function, bind
+from greedyfirst.links import Identity, Link
 from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray
 
@@ -56,6 +57,14 @@ class Policy:
     def record(self, n_arms: int, n_features: int) -> Any:
         """The policy as compiled kernels take it, with defaults that depend on the problem set."""
         raise NotImplementedError
+
+    def reward_link(self) -> type[Link]:
+        """The link under which it learns: it says which rewards are possible."""
+        return Identity
+
+    def informed(self, parameters: FloatArray | None) -> Policy:
+        """The policy for an instance with these true parameters, where it asks for any of them."""
+        return self
 
 
 def compiled_for(function: Function, policy: type[Policy]) -> Function:

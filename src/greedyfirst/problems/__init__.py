@@ -18,8 +18,10 @@ from greedyfirst.problems.context_distributions import (
     TruncatedGaussian,
     UniformBall,
     UniformBox,
+    WithinBall,
     WithIntercept,
 )
+from greedyfirst.problems.generalized_linear_problem import GeneralizedLinearProblem
 from greedyfirst.problems.linear_problem import LinearProblem
 from greedyfirst.problems.noise import GaussianNoise, Noise, TwoPointNoise, UniformNoise
 from greedyfirst.problems.problem import Draw, Problem, measure_regrets
@@ -35,6 +37,7 @@ __all__ = [
     "FromFunction",
     "GaussianNoise",
     "GaussianParameters",
+    "GeneralizedLinearProblem",
     "Gibbs",
     "LinearProblem",
     "MixtureParameters",
@@ -50,5 +53,6 @@ __all__ = [
     "UniformBox",
     "UniformNoise",
     "WithIntercept",
+    "WithinBall",
     "measure_regrets",
 ]

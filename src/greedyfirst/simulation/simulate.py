@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from greedyfirst.compilation import entry
+from greedyfirst.links.link import check_rewards
 from greedyfirst.memory import allocate
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.diversity_watch import EIGENVALUES, SWITCHED_AT
@@ -55,13 +56,23 @@ class Outcome(NamedTuple):
 class Bench:
     """One thread's states: a policy is set back to its first decision by copying its buffer."""
 
-    def __init__(self, policies: list[Policy], n_arms: int, n_features: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        policies: list[Policy],
+        seed: int,
+        grid: NDArray[np.int64],
+        horizon: int,
+    ) -> None:
+        self.problem, self.policies = problem, policies
+        self.seed, self.grid, self.horizon = seed, grid, horizon
+        n_arms, n_features = problem.n_arms, problem.n_features
         self.eligible = np.ones(n_arms)
-        self.n_features = n_features
+        told = self._informed(0)
         self.places: list[tuple[Any, Any, Any, FloatArray, FloatArray]] = []
-        for policy in policies:
+        for policy in told:
             record = policy.record(n_arms, n_features)
-            buffer, state = allocate(partial(init, record, n_arms, n_features))
+            buffer, state = allocate(partial(init, record, n_arms, n_features), horizon)
             tables = np.zeros((0, n_arms))
             run = entry(
                 compiled_for(play, type(policy)),
@@ -77,17 +88,29 @@ class Bench:
             )
             self.places.append((run, record, state, buffer, buffer.copy()))
 
-    def run(
-        self, problem: Problem, seed: int, instance: int, grid: NDArray[np.int64], horizon: int
-    ) -> Outcome:
+    def _source(self, instance: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=(instance,))
+
+    def _informed(self, instance: int) -> list[Policy]:
+        """The policies, with what they ask to know of this instance."""
+        if all(type(policy).informed is Policy.informed for policy in self.policies):
+            return self.policies
+        tell = getattr(self.problem, "parameters", None)
+        truth = None if tell is None else tell(np.random.default_rng(self._source(instance)))
+        return [policy.informed(truth) for policy in self.policies]
+
+    def run(self, instance: int) -> Outcome:
         """Play one instance with every policy."""
-        source = np.random.SeedSequence(seed, spawn_key=(instance,))
-        draw = self._checked(problem.draw(np.random.default_rng(source), horizon), horizon)
+        source, grid = self._source(instance), self.grid
+        draw = self._checked(self.problem.draw(np.random.default_rng(source), self.horizon))
         decision_seed = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
         n = len(self.places)
         curves, final, seconds = np.zeros((n, len(grid))), np.zeros(n), np.zeros(n)
         switched_at, eigenvalues = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        told = self._informed(instance)
         for place, (run, record, state, buffer, fresh) in enumerate(self.places):
+            if told[place] is not self.policies[place]:
+                record = told[place].record(self.problem.n_arms, self.problem.n_features)
             buffer[:] = fresh
             start = time.perf_counter()
             final[place] = run(
@@ -100,16 +123,19 @@ class Bench:
                 eigenvalues[place] = int(watch.numbers[EIGENVALUES])
         return Outcome(curves, final, switched_at, eigenvalues, seconds)
 
-    def _checked(self, draw: Any, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _checked(self, draw: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The tables of a draw, as the kernels need them: they read without looking."""
         try:
             contexts, rewards, regrets = draw
         except (TypeError, ValueError):
             raise wrong("problem.draw()", draw, "contexts, rewards and regrets") from None
-        wide = (horizon, len(self.eligible))
+        long, wide = (self.horizon, self.problem.n_features), (self.horizon, self.problem.n_arms)
+        rewards = array("rewards of problem.draw()", rewards, wide)
+        for link in {policy.reward_link() for policy in self.policies}:
+            check_rewards("rewards of problem.draw()", link, rewards)
         return (
-            array("contexts of problem.draw()", contexts, (horizon, self.n_features)),
-            array("rewards of problem.draw()", rewards, wide),
+            array("contexts of problem.draw()", contexts, long),
+            rewards,
             array("regrets of problem.draw()", regrets, wide),
         )
 
@@ -237,16 +263,16 @@ def _outcomes(
     """
     local = threading.local()
     stopping = threading.Event()
-    local.bench = Bench(policies, problem.n_arms, problem.n_features)
+    local.bench = Bench(problem, policies, seed, grid, horizon)
 
     def work(first: int) -> list[Outcome]:
         if not hasattr(local, "bench"):
-            local.bench = Bench(policies, problem.n_arms, problem.n_features)
+            local.bench = Bench(problem, policies, seed, grid, horizon)
         done: list[Outcome] = []
         for instance in range(first, min(first + chunk_size, n_instances)):
             if stopping.is_set():
                 break
-            done.append(local.bench.run(problem, seed, instance, grid, horizon))
+            done.append(local.bench.run(instance))
         return done
 
     starts = iter(range(0, n_instances, chunk_size))

@@ -3,7 +3,7 @@
 Each has ``n_features`` and ``sample(rng, size)``, which returns an array (size, n_features).
 """
 
-from greedyfirst.problems.context_distributions.combined import Product, WithIntercept
+from greedyfirst.problems.context_distributions.combined import Product, WithinBall, WithIntercept
 from greedyfirst.problems.context_distributions.context_distribution import ContextDistribution
 from greedyfirst.problems.context_distributions.gaussian import ClippedGaussian, TruncatedGaussian
 from greedyfirst.problems.context_distributions.gibbs import Gibbs, Rademacher
@@ -22,4 +22,5 @@ __all__ = [
     "UniformBall",
     "UniformBox",
     "WithIntercept",
+    "WithinBall",
 ]

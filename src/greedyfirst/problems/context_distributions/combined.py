@@ -1,4 +1,4 @@
-"""Context distributions made of others: independent blocks, and an intercept."""
+"""Context distributions made of others: blocks, an intercept, a bound on the norm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from greedyfirst.problems.context_distributions.context_distribution import (
     check_distribution,
     check_size,
 )
-from greedyfirst.validation import FloatArray, wrong
+from greedyfirst.validation import FloatArray, number, wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,4 +75,38 @@ class WithIntercept:
         points = np.empty((check_size(size), self.n_features))
         points[:, 0] = 1.0
         points[:, 1:] = self.contexts.sample(rng, size)
+        return points
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithinBall:
+    """Contexts of ``contexts`` with a norm at most ``radius``: longer ones are scaled down to it.
+
+    The setting of Figure 3.
+
+    Parameters
+    ----------
+    contexts : context distribution
+        The law of the contexts before.
+    radius : float
+        The largest norm.
+    """
+
+    contexts: ContextDistribution
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_distribution("contexts", self.contexts)
+        object.__setattr__(self, "radius", number("radius", self.radius, above=0))
+
+    @property
+    def n_features(self) -> int:
+        """The features of ``contexts``."""
+        return self.contexts.n_features
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw contexts (size, n_features)."""
+        points = np.array(self.contexts.sample(rng, check_size(size)), dtype=np.float64)
+        norms = np.sqrt(np.einsum("ni,ni->n", points, points))
+        points /= np.maximum(norms / self.radius, 1.0)[:, np.newaxis]
         return points

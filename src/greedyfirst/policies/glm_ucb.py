@@ -1,0 +1,212 @@
+"""GLM-UCB (Filippi, Cappé, Garivier and Szepesvári): optimism for generalised linear rewards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from greedyfirst.compilation import kernel, template_kernel
+from greedyfirst.linalg import copy, eigen, quadratic
+from greedyfirst.links.link import Link, find_link
+from greedyfirst.memory import Memory
+from greedyfirst.models import generalized_linear, least_squares
+from greedyfirst.models.generalized_linear import ESTIMATE, WARMUPS, GeneralizedLinear, place_of
+from greedyfirst.models.least_squares import GRAM, INVERSE
+from greedyfirst.policies import initial_pulls
+from greedyfirst.policies.glm_greedy import EXACT, checked_memory
+from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import SCORE, predict
+from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
+
+# Numbers of the state: rewards so far, and λ₀ once the first pulls are over.
+REWARDS, SMALLEST = range(2)
+# A smallest eigenvalue below this share of x_max² counts as this: singular features.
+FLOOR = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class GLMUCB(Policy):
+    r"""GLM-UCB on the stacked parameter of all arms.
+
+    .. math:: \pi_t = \arg\max_i\ \mu(x^\top\hat\beta_i) + \rho_t\lVert x\rVert_{V_i^{-1}}, \quad
+              \rho_t = \frac{2k_\mu\kappa R}{c_\mu}\sqrt{2Kd\log t\,\log(2KdT/\delta)}, \quad
+              \kappa = \sqrt{3 + 2\log(1 + 2x_{\max}^2/\lambda_0)}
+
+    with maximum likelihood estimates :math:`\hat\beta_i`, :math:`V_i = \sum xx^\top`, k_μ and c_μ
+    the largest and smallest slope of μ on [-x_max·b_max, x_max·b_max], and λ₀ the smallest
+    eigenvalue of all V_i after the first pulls.
+
+    Parameters
+    ----------
+    link
+        As in :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`.
+    x_max
+        A bound of :math:`\lVert x\rVert`.
+    b_max
+        A bound of :math:`\lVert\beta_i\rVert`. ``None`` is the true one, which only a simulation
+        knows.
+    horizon
+        T; ``None`` takes t in its place.
+    delta
+        δ: the confidence sets fail with at most this probability.
+    reward_max
+        R, a bound of the rewards.
+    initial_pulls
+        Pulls of each arm, in turns, before the first own choice; ``None`` is n_features.
+    warmup, memory
+        As in :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`.
+
+    Departures
+    ----------
+    The estimate is not projected onto the ball of radius b_max. Where contexts do not span
+    everything, V_i⁻¹ is a pseudo-inverse and λ₀ at least 10⁻¹²·x_max².
+    """
+
+    link: str = "logistic"
+    x_max: float = 1.0
+    b_max: float | None = 1.0
+    horizon: int | None = None
+    delta: float = 0.01
+    reward_max: float = 1.0
+    initial_pulls: int | None = None
+    warmup: str = "ridge"
+    memory: str | int = EXACT
+
+    def __post_init__(self) -> None:
+        find_link("link", self.link)
+        number("x_max", self.x_max, above=0)
+        if self.b_max is not None:
+            number("b_max", self.b_max, above=0)
+        if self.horizon is not None:
+            whole_number("horizon", self.horizon, at_least=1)
+        number("delta", self.delta, above=0, below=1)
+        number("reward_max", self.reward_max, above=0)
+        if self.initial_pulls is not None:
+            whole_number("initial_pulls", self.initial_pulls, at_least=0)
+        choice("warmup", self.warmup, WARMUPS)
+        checked_memory(self.memory)
+
+    def record(self, n_arms: int, n_features: int) -> Any:
+        """The compiled form; its b_max is the radius's factor 2·k_μ·R/c_μ."""
+        return self.Record(
+            link=place_of(self.link),
+            x_max=float(self.x_max),
+            b_max=self._factor(),
+            horizon=float(self.horizon or 0),
+            delta=float(self.delta),
+            reward_max=float(self.reward_max),
+            initial_pulls=n_features if self.initial_pulls is None else int(self.initial_pulls),
+            warmup=WARMUPS.index(self.warmup),
+            memory=checked_memory(self.memory),
+        )
+
+    def _factor(self) -> float:
+        if self.b_max is None:
+            raise wrong("b_max", None, "a number: only a simulation knows the true one")
+        link, end = self.reward_link(), self.x_max * self.b_max
+        slopes = [link.slope(-end), link.slope(0.0), link.slope(end)]
+        if not (min(slopes) > 0.0 and math.isfinite(max(slopes))):
+            expected = f"small enough that the slope of {self.link} at ±{end:g} is a number above 0"
+            raise wrong("x_max * b_max", end, expected)
+        return 2.0 * max(slopes) / min(slopes) * self.reward_max
+
+    def reward_link(self) -> type[Link]:
+        """The link of its rewards."""
+        return find_link("link", self.link)
+
+    def informed(self, parameters: FloatArray | None) -> Self:
+        """With the true b_max where it is asked for."""
+        if self.b_max is not None:
+            return self
+        if parameters is None:
+            raise wrong("b_max", None, "a number: this problem does not tell its parameters")
+        longest = float(np.sqrt((parameters**2).sum(axis=1)).max())
+        return replace(self, b_max=max(longest, np.finfo(float).tiny))
+
+
+class GLMUCBState(NamedTuple):
+    """Maximum likelihood per arm, and what the radius needs."""
+
+    model: GeneralizedLinear
+    numbers: FloatArray  # (2,)
+    initial: FloatArray  # (n_arms, 4), see initial_pulls
+    outlook: FloatArray  # (3, n_arms), see selection
+
+
+def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GLMUCBState:
+    """The state before the first decision."""
+    return GLMUCBState(
+        generalized_linear.init(memory, n_arms, n_features, policy.link, policy.memory),
+        memory.take(2),
+        initial_pulls.init(memory, n_arms),
+        memory.take(3, n_arms),
+    )
+
+
+@kernel
+def radius(policy: Any, state: GLMUCBState, step: int) -> float:
+    """ρ_t."""
+    size = float(state.model.vectors.shape[0] * state.model.vectors.shape[2])
+    t = max(float(step), 1.0)
+    horizon = policy.horizon if policy.horizon > 0.0 else t
+    square = policy.x_max * policy.x_max
+    smallest = max(state.numbers[SMALLEST], FLOOR * square)
+    kappa = math.sqrt(3.0 + 2.0 * math.log(1.0 + 2.0 * square / smallest))
+    width = 2.0 * size * math.log(t) * max(math.log(2.0 * size * horizon / policy.delta), 0.0)
+    result: float = policy.b_max * kappa * math.sqrt(width)
+    return result
+
+
+@kernel
+def score(policy: Any, state: GLMUCBState, step: int, context: FloatArray) -> None:
+    """Upper confidence bounds of all arms."""
+    model, scores = state.model, state.outlook[SCORE]
+    predict(model.vectors, ESTIMATE, context, state.outlook)
+    generalized_linear.expect(model, scores)
+    bound = radius(policy, state, step)
+    for arm in range(scores.shape[0]):
+        spread = quadratic(model.linear.matrices[arm, INVERSE], context)
+        scores[arm] += bound * math.sqrt(max(spread, 0.0))
+
+
+@template_kernel
+def weigh(
+    policy: Any, state: GLMUCBState, step: int, context: FloatArray, eligible: FloatArray
+) -> int:
+    """The arm that is due, else -1 and upper confidence bounds."""
+    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+    if arm < 0:
+        score(policy, state, step, context)
+    return arm
+
+
+@template_kernel
+def update(
+    policy: Any, state: GLMUCBState, step: int, context: FloatArray, arm: int, reward: float
+) -> None:
+    """One row of maximum likelihood, and λ₀ after the last of the first pulls."""
+    generalized_linear.observe(state.model, policy.warmup, arm, context, reward)
+    state.numbers[REWARDS] += 1.0
+    if state.numbers[REWARDS] == policy.initial_pulls * state.outlook.shape[1]:
+        state.numbers[SMALLEST] = smallest_eigenvalue(state.model)
+
+
+@kernel
+def smallest_eigenvalue(model: GeneralizedLinear) -> float:
+    """λ₀: of all arms' Gram matrices."""
+    linear = model.linear
+    matrix, directions = linear.scratch_matrices[0], linear.scratch_matrices[1]
+    values = linear.scratch[least_squares.GAIN]
+    smallest = math.inf
+    for arm in range(linear.numbers.shape[0]):
+        gram = linear.matrices[arm, GRAM]
+        least_squares.settle(gram, linear.vectors[arm], linear.numbers[arm])
+        for i in range(gram.shape[0]):
+            copy(gram[i], matrix[i])
+        eigen(matrix, directions, values)
+        for k in range(gram.shape[0]):
+            smallest = min(smallest, values[k])
+    return smallest
