@@ -249,31 +249,36 @@ def pointer(typingctx, array):  # type: ignore[no-untyped-def]
     return types.int64(array), generate
 
 
+def array_value(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
+    """The code that makes a contiguous array of this type at an address; it does not own it."""
+    array = make_array(kind)(context, builder)
+    itemsize = step = context.get_constant(types.intp, kind.dtype.bitwidth // 8)
+    strides: list[Any] = []
+    for length in reversed(lengths):
+        strides.insert(0, step)
+        step = builder.mul(step, length)
+    populate_array(
+        array,
+        data=builder.inttoptr(address, array.data.type),
+        shape=lengths,
+        strides=strides,
+        itemsize=itemsize,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
 @intrinsic
 def array_at(typingctx, address, shape):  # type: ignore[no-untyped-def]
     """The contiguous float64 array of this shape at an address, in compiled code; not owned."""
     result = types.Array(types.float64, len(shape), "C")
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        array = make_array(result)(context, builder)
         lengths = [
             context.cast(builder, length, kind, types.intp)
             for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)
         ]
-        strides: list[Any] = []
-        step = context.get_constant(types.intp, 8)
-        for length in reversed(lengths):
-            strides.insert(0, step)
-            step = builder.mul(step, length)
-        populate_array(
-            array,
-            data=builder.inttoptr(args[0], array.data.type),
-            shape=lengths,
-            strides=strides,
-            itemsize=context.get_constant(types.intp, 8),
-            meminfo=None,
-        )
-        return array._getvalue()
+        return array_value(context, builder, result, args[0], lengths)
 
     return result(address, shape), generate
 
@@ -295,11 +300,14 @@ def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """``function`` compiled for these arguments' types, without the look-up of types at each call.
 
     The look-up costs microseconds for records, the call itself a fraction of one. The result must
-    be called with arguments of exactly the same types.
+    be called with arguments of exactly the same types. A type may be given instead of an argument.
     """
     if numba.config.DISABLE_JIT:
         return function
     dispatcher = cast(Any, function)
-    signature = tuple(numba.typeof(argument) for argument in arguments)
+    signature = tuple(
+        argument if isinstance(argument, types.Type) else numba.typeof(argument)
+        for argument in arguments
+    )
     dispatcher.compile(signature)
     return cast(Callable[..., Any], dispatcher.overloads[signature].entry_point)

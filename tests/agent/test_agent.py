@@ -1,5 +1,8 @@
 """The agent's contract: names, types, batches, delayed rewards, history."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -87,6 +90,70 @@ def test_contexts_may_be_views_without_contiguous_memory():
     for column in table.T:
         assert strided.choose(column) == plain.choose(column.copy())
     assert (strided.choose_many(table.T) == plain.choose_many(table.T.copy())).all()
+
+
+def reverse(context):
+    return context[::-1].copy()[::-1]
+
+
+def lock(context):
+    locked = context.copy()
+    locked.flags.writeable = False
+    return locked
+
+
+def shift(context):
+    """The same numbers at an address that is no multiple of 8."""
+    return np.frombuffer(b"." + context.tobytes(), offset=1)
+
+
+@pytest.mark.parametrize("stored", [reverse, lock, shift])
+def test_contexts_may_lie_in_memory_as_they_like(stored):
+    contexts, _, rewards = draw_rows(30, seed=1)
+    odd, plain = make(ThompsonSampling()), make(ThompsonSampling())
+    for context, reward in zip(contexts, rewards, strict=True):
+        arm = plain.choose(context)
+        assert odd.choose(stored(context)) == arm
+        plain.update(context, arm, reward)
+        odd.update(stored(context), arm, reward)
+    np.testing.assert_array_equal(odd.buffer, plain.buffer)
+
+
+def test_a_context_is_not_kept():
+    agent, context = make(Greedy(warmup="pinv")), np.arange(4.0)
+    agent.choose(context)
+    agent.update(context, 0, 1.0)
+    context[:] = np.nan
+    np.testing.assert_allclose(agent.expected_rewards(np.arange(4.0))[0], 1.0)
+
+
+def test_a_deep_copy_goes_its_own_way():
+    agent = make(GreedyFirst(warmup="ridge"))
+    contexts, arms, rewards = draw_rows(40, seed=2)
+    agent.update_many(contexts, arms, rewards)
+    estimates = agent.expected_rewards(contexts[0])
+    other = copy.deepcopy(agent)
+    other.drop_arm(other.choose(contexts[0]))
+    assert other.choose(contexts[0]) != agent.choose(contexts[0])
+    other.update(contexts[0], 2, 100.0)
+    assert (agent.expected_rewards(contexts[0]) == estimates).all()
+    del agent
+    assert other.expected_rewards(contexts[0])[2] > estimates[2]
+
+
+def test_agents_in_threads_do_not_meet():
+    contexts, _, rewards = draw_rows(300, seed=3)
+
+    def run(seed):
+        agent = make(EpsilonGreedy(epsilon=0.5, warmup="pinv"), seed)
+        for context, reward in zip(contexts, rewards, strict=True):
+            agent.update(context, agent.choose(context), reward)
+        return agent.buffer
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(run, range(8)))
+    for seed, buffer in enumerate(together):
+        np.testing.assert_array_equal(buffer, run(seed))
 
 
 def test_default_names():

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from greedyfirst import data_file
 from greedyfirst.agent import answers
 from greedyfirst.agent.diversity_report import DiversityReport
-from greedyfirst.agent.online import decide, decide_many, foresee, learn, learn_many
+from greedyfirst.agent.online import GIVEN, Desk, decide, decide_many, foresee, learn, learn_many
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.compilation import entry
+from greedyfirst.held import hold
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, means
 from greedyfirst.memory import allocate
@@ -90,19 +91,15 @@ class Agent:
         self.buffer, self.state = allocate(
             partial(init, self.record, n_arms, n_features), self.room
         )
-        self._eligible = np.ones(n_arms)
-        self._context = np.zeros(n_features)
+        self._eligible, self._eligible_once = np.ones(n_arms), np.ones(n_arms)
         self._shape = (n_features,)
         watched = isinstance(self.policy, GreedyFirst)
         self._watch: FloatArray | None = self.state.watch.numbers if watched else None
         policy = type(self.policy)
-        self._decide = entry(
-            compiled_for(decide, policy),
-            *(self.record, self.state, 1, self._context, self._eligible, self.seed),
-        )
-        self._learn = entry(
-            compiled_for(learn, policy), *(self.record, self.state, 1, self._context, 0, 0.0)
-        )
+        allowed = self._eligible, self._eligible_once
+        self._desk = hold(Desk(self.record, self.state, np.zeros(n_features), *allowed))
+        self._decide = entry(compiled_for(decide, policy), self._desk, 1, GIVEN, 0, self.seed)
+        self._learn = entry(compiled_for(learn, policy), self._desk, 1, GIVEN, 0, 0.0)
 
     @property
     def n_arms(self) -> int:
@@ -131,10 +128,11 @@ class Agent:
 
     def choose(self, context: ArrayLike, *, eligible: Sequence[int | str] | None = None) -> int:
         """The arm for this context, among the ``eligible`` ones (all that are not dropped)."""
-        self._take(context)
-        allowed = self._eligible if eligible is None else self._mask(eligible)
+        given = self._given(context)
+        if eligible is not None:
+            self._eligible_once[:] = self._mask(eligible)
         step = self.decisions + 1
-        arm: int = self._decide(self.record, self.state, step, self._context, allowed, self.seed)
+        arm: int = self._decide(self._desk, step, given, eligible is not None, self.seed)
         if arm < 0:
             array("context", context, self._shape)
         self.decisions = step
@@ -154,9 +152,9 @@ class Agent:
         self, context: ArrayLike, arm: int | str, reward: float, *, step: int | None = None
     ) -> None:
         """Learn from the reward of an arm at this context."""
+        given = self._given(context)
         if self.joined + self.foreign >= self.room:
             self._make_room(1)
-        self._take(context)
         if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
             arm = self._arm(arm)
         if not isinstance(reward, float):
@@ -169,7 +167,7 @@ class Agent:
             whole_number("step", step, at_least=1, at_most=self.decisions)
         if self._watch is not None:
             self._watch[DECIDED] = self.decisions
-        bad = self._learn(self.record, self.state, step, self._context, arm, reward)
+        bad = self._learn(self._desk, step, given, arm, reward)
         if bad:
             array("context", context, self._shape)
             number("reward", reward)
@@ -218,15 +216,15 @@ class Agent:
         copy_arms(before, self.state)
         self._eligible[:] = eligible
 
-    def _take(self, context: ArrayLike) -> None:
-        """Put a context of the right shape where the compiled calls find it and check it."""
+    def _given(self, context: ArrayLike) -> FloatArray:
+        """A context as the compiled calls take it; they see to it that it is finite."""
         if (
-            type(context) is not np.ndarray
-            or context.dtype is not _FLOAT64
-            or context.shape != self._shape
+            type(context) is np.ndarray
+            and context.dtype is _FLOAT64
+            and context.shape == self._shape
         ):
-            context = array("context", context, self._shape)
-        self._context[:] = context
+            return context
+        return array("context", context, self._shape)
 
     def _arm(self, arm: int | str, argument: str = "arm") -> int:
         """An arm's number, from its number or name."""

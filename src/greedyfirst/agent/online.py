@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
+from greedyfirst.compilation import inline_kernel
+from greedyfirst.held import opened
 from greedyfirst.policies.policy import update, weigh
 from greedyfirst.policies.selection import select
 from greedyfirst.validation import FloatArray
@@ -15,29 +18,51 @@ from greedyfirst.validation import FloatArray
 #: changed then.
 BAD_CONTEXT, BAD_REWARD = -1, -2
 
+#: A context as a caller may give it: float64, with whatever strides, alignment and permissions.
+GIVEN = types.Array(types.float64, 1, "A", readonly=True, aligned=False)
 
-def decide(
-    policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray, seed: int
-) -> int:
+
+class Desk(NamedTuple):
+    """What an agent's calls for one row work on."""
+
+    policy: Any
+    state: Any
+    context: FloatArray  # (n_features,) the row at hand
+    eligible: FloatArray  # (n_arms,) what may be chosen
+    eligible_once: FloatArray  # (n_arms,) what may be chosen in one call that says so
+
+
+def decide(desk: Any, step: int, given: FloatArray, once: int, seed: int) -> int:
     """The arm for one context at this step, or ``BAD_CONTEXT``."""
-    for i in range(context.shape[0]):
-        if not math.isfinite(context[i]):
-            return BAD_CONTEXT
+    policy, state, context, usual, single = opened(desk)
+    if not take(given, context):
+        return BAD_CONTEXT
+    eligible = single if once else usual
     arm = weigh(policy, state, step, context, eligible)
     if arm < 0:
         arm = select(state.outlook, eligible, seed, step)
     return arm
 
 
-def learn(policy: Any, state: Any, step: int, context: FloatArray, arm: int, reward: float) -> int:
+def learn(desk: Any, step: int, given: FloatArray, arm: int, reward: float) -> int:
     """Take in one reward; returns 0, ``BAD_CONTEXT`` or ``BAD_REWARD``."""
-    for i in range(context.shape[0]):
-        if not math.isfinite(context[i]):
-            return BAD_CONTEXT
+    policy, state, context, _, _ = opened(desk)
+    if not take(given, context):
+        return BAD_CONTEXT
     if not math.isfinite(reward):
         return BAD_REWARD
     update(policy, state, step, context, arm, reward)
     return 0
+
+
+@inline_kernel
+def take(given: FloatArray, context: FloatArray) -> bool:
+    """Copy a context to where its numbers are neighbours; False if one is not finite."""
+    for i in range(context.shape[0]):
+        if not math.isfinite(given[i]):
+            return False
+        context[i] = given[i]
+    return True
 
 
 def decide_many(
