@@ -153,8 +153,6 @@ class Agent:
     ) -> None:
         """Learn from the reward of an arm at this context."""
         given = self._given(context)
-        if self.joined + self.foreign >= self.room:
-            self._make_room(1)
         if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
             arm = self._arm(arm)
         if not isinstance(reward, float):
@@ -165,6 +163,8 @@ class Agent:
             step = self.joined + 1 if self.joined < self.decisions else FOREIGN
         else:
             whole_number("step", step, at_least=1, at_most=self.decisions)
+        if self.joined + self.foreign >= self.room:
+            self._make_room(1)
         if self._watch is not None:
             self._watch[DECIDED] = self.decisions
         bad = self._learn(self._desk, step, given, arm, reward)
@@ -313,7 +313,9 @@ class Agent:
         """
         added = f"arm {self.n_arms}" if name is None else name
         arm_names = names("name", (*self.arm_names, added), self.n_arms + 1)
-        own = getattr(self.policy, "initial_pulls", 0) or self.n_features
+        policy = self.policy
+        exploits = policy.greedy_policy() if isinstance(policy, GreedyFirst) else policy
+        own = getattr(exploits, "initial_pulls", 0) or self.n_features
         pulls = (
             own
             if initial_pulls is None

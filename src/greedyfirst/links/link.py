@@ -9,7 +9,6 @@ and problems. Its formulas are plain functions of floats, compiled into the loop
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections import namedtuple
 from functools import cache
 from types import FunctionType
@@ -27,6 +26,8 @@ from greedyfirst.validation import FloatArray, choice, wrong
 LINKS: dict[str, type[Link]] = {}
 _BY_TAG: dict[type, type[Link]] = {}
 _ROUTINES: dict[str, Routine] = {}
+# How far formulas are followed into the functions that they call.
+DEPTH = 5
 FORMULAS = ("mean", "slope", "log_likelihood", "score", "curvature", "extreme")
 
 
@@ -46,8 +47,8 @@ class Link:
     def __init_subclass__(cls) -> None:
         """Make the tag, in a place where numba's cache finds it, and enter the table."""
         tag = f"{cls.__name__}Tag"
-        cls.Tag = namedtuple(tag, ["tag"], module=cls.__module__)  # type: ignore[misc]
-        setattr(sys.modules[cls.__module__], tag, cls.Tag)
+        cls.Tag = namedtuple(tag, ["tag"], module=__name__)  # type: ignore[misc]
+        globals()[tag] = cls.Tag
         LINKS[cls.name] = cls
         _BY_TAG[cls.Tag] = cls
 
@@ -94,11 +95,24 @@ class Link:
     @classmethod
     def digest(cls) -> str:
         """A short hash of the formulas: compiled code is cached under it."""
-        seen = hashlib.sha256()
-        for name in FORMULAS:
-            code = getattr(cls, name).__code__
-            seen.update(repr((name, code.co_code, code.co_consts, code.co_names)).encode())
-        return seen.hexdigest()[:12]
+        parts = [_fingerprint(getattr(cls, name), depth=0) for name in FORMULAS]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def _fingerprint(value: Any, depth: int) -> Any:
+    """What decides a formula's results: its code, and the values and functions that it names."""
+    function = getattr(value, "py_func", value)
+    if not isinstance(function, FunctionType):
+        return repr(value)
+    if depth == DEPTH:
+        return function.__qualname__
+    code = function.__code__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    named = {name: cell.cell_contents for name, cell in cells.items()} | {
+        name: function.__globals__[name] for name in code.co_names if name in function.__globals__
+    }
+    inside = [(name, _fingerprint(each, depth + 1)) for name, each in sorted(named.items())]
+    return code.co_code, code.co_consts, code.co_names, inside
 
 
 def find_link(name: str, value: Any) -> type[Link]:

@@ -9,7 +9,8 @@ from greedyfirst.compilation import template_kernel
 from greedyfirst.links.link import Link, find_link
 from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear
-from greedyfirst.models.generalized_linear import ESTIMATE, WARMUPS, GeneralizedLinear, place_of
+from greedyfirst.models.generalized_linear import WARMUPS, GeneralizedLinear, place_of
+from greedyfirst.models.likelihood import ESTIMATE
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import predict

@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from greedyfirst.compilation import kernel, template_kernel
 from greedyfirst.linalg import copy, eigen, quadratic
 from greedyfirst.links.link import Link, find_link
 from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear, least_squares
-from greedyfirst.models.generalized_linear import ESTIMATE, WARMUPS, GeneralizedLinear, place_of
-from greedyfirst.models.least_squares import GRAM, INVERSE
+from greedyfirst.models.generalized_linear import WARMUPS, GeneralizedLinear, place_of
+from greedyfirst.models.least_squares import COUNT, GRAM, INVERSE, LeastSquares
+from greedyfirst.models.likelihood import ESTIMATE
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.glm_greedy import EXACT, checked_memory
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import SCORE, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
 
-# Numbers of the state: rewards so far, and λ₀ once the first pulls are over.
-REWARDS, SMALLEST = range(2)
+# Numbers of the state: 1 once the first pulls are over, and λ₀ of then.
+SETTLED, SMALLEST = range(2)
 # A smallest eigenvalue below this share of x_max² counts as this: singular features.
 FLOOR = 1e-12
 
@@ -37,7 +39,7 @@ class GLMUCB(Policy):
 
     with maximum likelihood estimates :math:`\hat\beta_i`, :math:`V_i = \sum xx^\top`, k_μ and c_μ
     the largest and smallest slope of μ on [-x_max·b_max, x_max·b_max], and λ₀ the smallest
-    eigenvalue of all V_i after the first pulls.
+    eigenvalue of all V_i at the first reward after which every arm has its first pulls.
 
     Parameters
     ----------
@@ -106,23 +108,31 @@ class GLMUCB(Policy):
     def _factor(self) -> float:
         if self.b_max is None:
             raise wrong("b_max", None, "a number: only a simulation knows the true one")
-        link, end = self.reward_link(), self.x_max * self.b_max
-        slopes = [link.slope(-end), link.slope(0.0), link.slope(end)]
-        if not (min(slopes) > 0.0 and math.isfinite(max(slopes))):
-            expected = f"small enough that the slope of {self.link} at ±{end:g} is a number above 0"
+        slope, end = self.reward_link().slope, self.x_max * self.b_max
+        smallest, largest = sorted([slope(-end), slope(end)])
+        factor = math.inf
+        if smallest > 0.0 and largest < math.inf:
+            # A slope has one peak at most: it is smallest at an end.
+            peak = minimize_scalar(lambda z: -slope(z), bounds=(-end, end), method="bounded")
+            largest = max(largest, slope(0.0), -float(peak.fun))
+            factor = 2.0 * largest / smallest * self.reward_max
+        if not math.isfinite(factor):
+            expected = f"small enough for the slopes of {self.link} on ±{end:g} to be comparable"
             raise wrong("x_max * b_max", end, expected)
-        return 2.0 * max(slopes) / min(slopes) * self.reward_max
+        return factor
 
     def reward_link(self) -> type[Link]:
         """The link of its rewards."""
         return find_link("link", self.link)
 
-    def informed(self, parameters: FloatArray | None) -> Self:
+    def needs_truth(self) -> bool:
+        """Whether b_max is to be the true one."""
+        return self.b_max is None
+
+    def informed(self, parameters: FloatArray) -> Self:
         """With the true b_max where it is asked for."""
         if self.b_max is not None:
             return self
-        if parameters is None:
-            raise wrong("b_max", None, "a number: this problem does not tell its parameters")
         longest = float(np.sqrt((parameters**2).sum(axis=1)).max())
         return replace(self, b_max=max(longest, np.finfo(float).tiny))
 
@@ -189,19 +199,31 @@ def update(
 ) -> None:
     """One row of maximum likelihood, and λ₀ after the last of the first pulls."""
     generalized_linear.observe(state.model, policy.warmup, arm, context, reward)
-    state.numbers[REWARDS] += 1.0
-    if state.numbers[REWARDS] == policy.initial_pulls * state.outlook.shape[1]:
-        state.numbers[SMALLEST] = smallest_eigenvalue(state.model)
+    if state.numbers[SETTLED] == 0.0:
+        settle(policy, state, step)
 
 
 @kernel
-def smallest_eigenvalue(model: GeneralizedLinear) -> float:
-    """λ₀: of all arms' Gram matrices."""
-    linear = model.linear
+def settle(policy: Any, state: GLMUCBState, step: int) -> None:
+    """Take λ₀ once every arm has had its first pulls, or their steps are over."""
+    linear = state.model.linear
+    fewest = math.inf
+    for arm in range(linear.numbers.shape[0]):
+        fewest = min(fewest, linear.numbers[arm, COUNT])
+    if fewest >= policy.initial_pulls or step > policy.initial_pulls * linear.numbers.shape[0]:
+        state.numbers[SETTLED] = 1.0
+        state.numbers[SMALLEST] = smallest_eigenvalue(linear)
+
+
+@kernel
+def smallest_eigenvalue(linear: LeastSquares) -> float:
+    """Of all Gram matrices of arms with rows."""
     matrix, directions = linear.scratch_matrices[0], linear.scratch_matrices[1]
     values = linear.scratch[least_squares.GAIN]
     smallest = math.inf
     for arm in range(linear.numbers.shape[0]):
+        if linear.numbers[arm, COUNT] == 0.0:
+            continue
         gram = linear.matrices[arm, GRAM]
         least_squares.settle(gram, linear.vectors[arm], linear.numbers[arm])
         for i in range(gram.shape[0]):

@@ -124,12 +124,12 @@ class GreedyFirst(Policy):
         if self.greedy is not None and (self.warmup, self.initial_pulls) != ("none", 0):
             expected = "left out: they are options of the policy given as greedy"
             raise wrong("warmup and initial_pulls", (self.warmup, self.initial_pulls), expected)
-        link, fallback = self.reward_link(), self.fallback
-        if isinstance(fallback, (GLMGreedy, GLMUCB)) and (
-            fallback.reward_link() is not link
-            or (isinstance(self.greedy, GLMGreedy) and fallback.memory != self.greedy.memory)
+        greedy, fallback = self.greedy, self.fallback
+        if isinstance(fallback, (GLMGreedy, GLMUCB)) and not (
+            isinstance(greedy, GLMGreedy)
+            and (fallback.link, fallback.memory) == (greedy.link, greedy.memory)
         ):
-            expected = f"of the link {link.name!r} and the memory of greedy"
+            expected = "one for linear rewards, or of the link and memory of a GLMGreedy as greedy"
             raise wrong("fallback", fallback, expected)
 
     def greedy_policy(self) -> Policy:
@@ -142,10 +142,13 @@ class GreedyFirst(Policy):
         """The link of the greedy phase."""
         return self.greedy_policy().reward_link()
 
-    def informed(self, parameters: FloatArray | None) -> Self:
+    def needs_truth(self) -> bool:
+        """Whether the fallback does."""
+        return self.fallback.needs_truth()
+
+    def informed(self, parameters: FloatArray) -> Self:
         """With a fallback that knows what it asks for."""
-        fallback = self.fallback.informed(parameters)
-        return self if fallback is self.fallback else replace(self, fallback=fallback)
+        return replace(self, fallback=self.fallback.informed(parameters))
 
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""

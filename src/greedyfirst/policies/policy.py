@@ -62,8 +62,12 @@ class Policy:
         """The link under which it learns: it says which rewards are possible."""
         return Identity
 
-    def informed(self, parameters: FloatArray | None) -> Policy:
-        """The policy for an instance with these true parameters, where it asks for any of them."""
+    def needs_truth(self) -> bool:
+        """Whether it must be told the true parameters of each instance."""
+        return False
+
+    def informed(self, parameters: FloatArray) -> Policy:
+        """The policy for an instance with these true parameters (n_arms, n_features)."""
         return self
 
 

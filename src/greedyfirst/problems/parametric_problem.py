@@ -50,7 +50,7 @@ class ParametricProblem:
         """The dimension d of a context."""
         return self.arms.n_features
 
-    def parameters(self, rng: np.random.Generator) -> FloatArray:
+    def draw_parameters(self, rng: np.random.Generator) -> FloatArray:
         """The arms' parameters (n_arms, n_features) of the instance that `draw` would draw."""
         return self.arms.sample(rng)
 
@@ -77,7 +77,7 @@ class ParametricProblem:
     def _start(self, rng: np.random.Generator, horizon: int) -> tuple[FloatArray, FloatArray]:
         """Parameters, then contexts, of a new instance."""
         whole_number("horizon", horizon, at_least=1)
-        parameters = self.parameters(rng)
+        parameters = self.draw_parameters(rng)
         sampled = self.contexts.sample(rng, horizon)
         shape = (horizon, self.n_features)
         return parameters, array("contexts.sample(rng, horizon)", sampled, shape)

@@ -93,11 +93,18 @@ class Bench:
 
     def _informed(self, instance: int) -> list[Policy]:
         """The policies, with what they ask to know of this instance."""
-        if all(type(policy).informed is Policy.informed for policy in self.policies):
+        if not any(policy.needs_truth() for policy in self.policies):
             return self.policies
-        tell = getattr(self.problem, "parameters", None)
-        truth = None if tell is None else tell(np.random.default_rng(self._source(instance)))
-        return [policy.informed(truth) for policy in self.policies]
+        tell = getattr(self.problem, "draw_parameters", None)
+        if not callable(tell):
+            expected = "one with draw_parameters(rng), for policies that must know the truth"
+            raise wrong("problem", self.problem, expected)
+        shape = (self.problem.n_arms, self.problem.n_features)
+        truth = tell(np.random.default_rng(self._source(instance)))
+        known = array("parameters of problem.draw_parameters()", truth, shape)
+        return [
+            policy.informed(known) if policy.needs_truth() else policy for policy in self.policies
+        ]
 
     def run(self, instance: int) -> Outcome:
         """Play one instance with every policy."""

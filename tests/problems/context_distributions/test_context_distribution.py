@@ -16,6 +16,7 @@ from greedyfirst.problems import (
     TruncatedGaussian,
     UniformBall,
     UniformBox,
+    WithinBall,
     WithIntercept,
 )
 
@@ -32,12 +33,20 @@ EVERY = {
     "gibbs": Gibbs(couplings=FULL),
     "product": Product(parts=[UniformBall(n_features=2), Rademacher(n_features=1)]),
     "intercept": WithIntercept(contexts=UniformBall(n_features=2)),
+    "ball of others": WithinBall(contexts=UniformBox(n_features=3), radius=0.5),
     "rows": FromArray(rows=FULL),
     "rows in order": FromArray(rows=np.arange(300.0).reshape(100, 3), order="given"),
     "function": FromFunction(n_features=3, draw=lambda rng, size: rng.random((size, 3))),
 }
 # The largest absolute coordinate of each, where there is one.
-LARGEST = {"ball": 2.0, "box": 1.0, "box by vector": 2.0, "gibbs": 1.0, "function": 1.0} | {
+LARGEST = {
+    "ball": 2.0,
+    "ball of others": 0.5,
+    "box": 1.0,
+    "box by vector": 2.0,
+    "gibbs": 1.0,
+    "function": 1.0,
+} | {
     name: 1.0
     for name in EVERY
     if name.startswith(("truncated", "clipped", "rademacher", "product", "intercept", "rows"))
