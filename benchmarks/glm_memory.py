@@ -86,7 +86,7 @@ def main() -> None:
             found = distances(case, n, 3 if quick else 20)
             cells = "  ".join(f"memory {m}: {d:.1e}" for m, d in zip(MEMORIES, found, strict=True))
             print(f"{name:26} n={n:6}  {cells}", flush=True)
-    horizon, instances = (1000, 10) if quick else (5000, 200)
+    horizon, instances = (1000, 10) if quick else (5000, 100)
     print(f"\nregret after {horizon} rounds, {instances} instances, and paired differences from it")
     for name, case in PROBLEMS.items():
         d = case.n_features

@@ -111,6 +111,21 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
     return True
 
 
+@kernel
+def solve(a: FloatArray, b: FloatArray) -> None:
+    """b = a⁻¹b for a symmetric positive definite a, which is overwritten by its Cholesky factor."""
+    d = a.shape[0]
+    for i in range(d):
+        row = a[i]
+        for j in range(i):
+            row[j] = (row[j] - inner(row[:j], a[j, :j])) / a[j, j]
+        row[i] = math.sqrt(max(row[i] - inner(row[:i], row[:i]), 1e-300))
+        b[i] = (b[i] - inner(row[:i], b[:i])) / row[i]
+    for i in range(d - 1, -1, -1):
+        b[i] /= a[i, i]
+        add_multiple(b[:i], -b[i], a[i, :i])
+
+
 @template_kernel
 def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
     """x, y = cosine·x - sine·y, sine·x + cosine·y."""

@@ -41,7 +41,8 @@ from greedyfirst.compilation import (
     pointer,
     template_kernel,
 )
-from greedyfirst.linalg import add_outer, copy, eigen, invert, multiply, orthogonalise
+from greedyfirst.eigenvalues import largest_eigenvalue
+from greedyfirst.linalg import add_outer, copy, invert, multiply, orthogonalise, solve
 from greedyfirst.memory import Memory
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
@@ -62,9 +63,9 @@ ROUNDING_SCALE = 1e-20
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
 # rows not yet in G.
 COUNT, RANK, GROWTH, FRESH, WAITING = range(5)
-# Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), and
-# the waiting rows from ROWS on.
-MOMENT, SOLUTION, ESTIMATE, ROWS = range(4)
+# Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
+# ridge's last guess at G's first eigenvector, and the waiting rows from ROWS on.
+MOMENT, SOLUTION, ESTIMATE, TOP, ROWS = range(5)
 # Per arm: G (but for the waiting rows), G⁺, and the orthogonal matrix of `span`.
 GRAM, INVERSE, BASIS = range(3)
 # Scratch rows: v = G⁺x, the part of x outside the span, a reflector; then two matrices.
@@ -75,7 +76,7 @@ class LeastSquares(NamedTuple):
     """Sufficient statistics and estimates of all arms, in few arrays: each costs compile time."""
 
     numbers: FloatArray  # (n_arms, 5)
-    vectors: FloatArray  # (n_arms, 3 + BLOCK, d)
+    vectors: FloatArray  # (n_arms, ROWS + BLOCK, d)
     matrices: FloatArray  # (n_arms, 3, d, d)
     scratch: FloatArray  # (3, d)
     scratch_matrices: FloatArray  # (2, d, d)
@@ -106,7 +107,7 @@ def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
     """The state before the first row."""
     model = LeastSquares(
         memory.take(n_arms, 5),
-        memory.take(n_arms, 3 + BLOCK, d),
+        memory.take(n_arms, ROWS + BLOCK, d),
         memory.take(n_arms, 3, d, d),
         memory.take(3, d),
         memory.take(2, d, d),
@@ -288,23 +289,19 @@ def ridge(
     scratch_matrices: FloatArray,
 ) -> None:
     """Estimate (G + p²I)⁻¹m with p = ‖X‖₂/n: used only while G is singular."""
-    matrix, directions = scratch_matrices[0], scratch_matrices[1]
-    values, moment, estimate = scratch[GAIN], vectors[MOMENT], vectors[ESTIMATE]
+    matrix, top, estimate = scratch_matrices[0], vectors[TOP], vectors[ESTIMATE]
     d = matrix.shape[0]
+    if not inner(top, top) > 0.0:
+        for i in range(d):
+            top[i] = math.sqrt(gram[i, i])
+    if not inner(top, top) > 0.0:
+        return
+    penalty = largest_eigenvalue(gram, top, scratch[GAIN]) / (count * count)
     for i in range(d):
         copy(gram[i], matrix[i])
-    eigen(matrix, directions, values)
-    largest = 0.0
-    for k in range(d):
-        largest = max(largest, values[k])
-    penalty = largest / (count * count)
-    for i in range(d):
-        estimate[i] = 0.0
-    for k in range(d):
-        if largest > 0.0:
-            share = inner(directions[k], moment) / (values[k] + penalty)
-            for i in range(d):
-                estimate[i] += share * directions[k, i]
+        matrix[i, i] += penalty
+    copy(vectors[MOMENT], estimate)
+    solve(matrix, estimate)
 
 
 # Compiled callers reach `observe` and `repair` by address: see `Routine`.
@@ -331,7 +328,7 @@ def model_at(a: int, b: int, c: int, d: int, e: int, n: int, size: int, f: int) 
     """The model that :func:`pointers` tells of."""
     return LeastSquares(
         array_at(a, (n, 5)),
-        array_at(b, (n, 3 + BLOCK, size)),
+        array_at(b, (n, ROWS + BLOCK, size)),
         array_at(c, (n, 3, size, size)),
         array_at(d, (3, size)),
         array_at(e, (2, size, size)),

@@ -28,7 +28,8 @@ from greedyfirst.compilation import (
     kernel,
     pointer,
 )
-from greedyfirst.linalg import add_outer, copy, eigen
+from greedyfirst.eigenvalues import smallest_eigenpair
+from greedyfirst.linalg import add_outer, copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares, span
 from greedyfirst.models.least_squares import LeastSquares
@@ -70,9 +71,8 @@ BOUND_MARGIN = 1e-3
 FLOOR, SINCE, UNWATCHED, DROPPED, TRIPPED = range(5)
 # Scratch vectors behind the arms' weakest directions.
 OUTSIDE, REFLECTOR = range(2)
-VALUES = OUTSIDE  # no overlap in time
 # The orthogonal matrix of the span of all contexts, and scratch.
-BASIS, MATRIX, VECTORS = range(3)
+BASIS, MATRIX, WORK = range(3)
 
 
 class Options(NamedTuple):
@@ -164,8 +164,7 @@ def smallest_eigenvalue(
     least_squares.settle(
         model.matrices[arm, least_squares.GRAM], model.vectors[arm], model.numbers[arm]
     )
-    matrix, vectors = watch.matrices[MATRIX], watch.matrices[VECTORS]
-    values = watch.scratch[VALUES]
+    matrix, work = watch.matrices[MATRIX], watch.matrices[WORK]
     gram = model.matrices[arm, least_squares.GRAM]
     d = matrix.shape[0]
     trace = 0.0
@@ -176,16 +175,10 @@ def smallest_eigenvalue(
     for k in range(d - rank):
         add_outer(matrix, watch.matrices[BASIS, k], trace + 1.0)
     watch.numbers[EIGENVALUES] += 1.0
-    eigen(matrix, vectors, values)
-    lowest = 0
-    for k in range(1, d):
-        if values[k] < values[lowest]:
-            lowest = k
-    copy(vectors[lowest], watch.weakest[arm])
+    smallest = smallest_eigenpair(matrix, work, watch.weakest[arm])
     if model.numbers[arm, least_squares.RANK] < rank:
         return 0.0
-    smallest: float = values[lowest]
-    return smallest
+    return max(smallest, 0.0)
 
 
 def test(policy: Any, watch: DiversityWatch, model: Any) -> None:

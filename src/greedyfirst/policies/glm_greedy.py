@@ -48,8 +48,8 @@ class GLMGreedy(Policy):
         Pulls of each arm, in turns, before the first greedy choice.
     memory
         ``"exact"`` keeps every row: memory and the time of an update grow with them. A number keeps
-        that many newest rows per arm, in blocks of 64, and older ones in the second-order expansion
-        of their likelihood: constant memory and time.
+        at least that many newest rows per arm, in blocks of 64, and older ones in the second-order
+        expansion of their likelihood: constant memory and time.
     """
 
     link: str = "logistic"

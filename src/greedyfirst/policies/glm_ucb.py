@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.linalg import copy, eigen, quadratic
+from greedyfirst.eigenvalues import smallest_eigenpair
+from greedyfirst.linalg import copy, quadratic
 from greedyfirst.links.link import Link, find_link
 from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear, least_squares
@@ -218,8 +219,7 @@ def settle(policy: Any, state: GLMUCBState, step: int) -> None:
 @kernel
 def smallest_eigenvalue(linear: LeastSquares) -> float:
     """Of all Gram matrices of arms with rows."""
-    matrix, directions = linear.scratch_matrices[0], linear.scratch_matrices[1]
-    values = linear.scratch[least_squares.GAIN]
+    matrix, work = linear.scratch_matrices[0], linear.scratch_matrices[1]
     smallest = math.inf
     for arm in range(linear.numbers.shape[0]):
         if linear.numbers[arm, COUNT] == 0.0:
@@ -228,7 +228,6 @@ def smallest_eigenvalue(linear: LeastSquares) -> float:
         least_squares.settle(gram, linear.vectors[arm], linear.numbers[arm])
         for i in range(gram.shape[0]):
             copy(gram[i], matrix[i])
-        eigen(matrix, directions, values)
-        for k in range(gram.shape[0]):
-            smallest = min(smallest, values[k])
-    return smallest
+        found = smallest_eigenpair(matrix, work, linear.scratch[least_squares.GAIN])
+        smallest = min(smallest, found)
+    return max(smallest, 0.0)

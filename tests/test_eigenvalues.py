@@ -1,0 +1,88 @@
+"""Extreme eigenvalues and the Cholesky solver, against NumPy."""
+
+import numpy as np
+import pytest
+
+from greedyfirst import eigenvalues, linalg
+from greedyfirst.compilation import bind
+
+
+def _smallest(a, work, vector, value):
+    value[0] = smallest_eigenpair(a, work, vector)  # noqa: F821
+
+
+def _largest(a, guess, scratch, value):
+    value[0] = largest_eigenvalue(a, guess, scratch)  # noqa: F821
+
+
+def _solve(a, b):
+    solve(a, b)  # noqa: F821
+
+
+run_smallest = bind(_smallest, "smallest", smallest_eigenpair=eigenvalues.smallest_eigenpair)
+run_largest = bind(_largest, "largest", largest_eigenvalue=eigenvalues.largest_eigenvalue)
+run_solve = bind(_solve, "solve_system", solve=linalg.solve)
+
+
+def smallest(a):
+    value, vector = np.zeros(1), np.zeros(len(a))
+    run_smallest(a.copy(), np.zeros_like(a), vector, value)
+    return value[0], vector
+
+
+def assert_smallest(a):
+    value, vector = smallest(a)
+    values = np.linalg.eigvalsh(a)
+    size = np.abs(values).max() or 1.0
+    assert value == pytest.approx(values[0], abs=1e-14 * len(a) * size)
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-12)
+    assert np.linalg.norm(a @ vector - value * vector) < 1e-13 * len(a) * size
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 20, 93])
+def test_the_smallest_eigenpair_of_gram_matrices(d):
+    rng = np.random.default_rng(d)
+    for rows in (1, d - 1, d, 3 * d):
+        x = rng.normal(size=(max(rows, 1), d)) * 10.0 ** rng.uniform(-3, 3, size=d)
+        assert_smallest(x.T @ x)
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.zeros((3, 3)),
+        np.eye(4),
+        np.diag([3.0, 1.0, 2.0, 1.0]),
+        np.ones((5, 5)),
+        np.kron(np.eye(3), np.array([[2.0, 1.0], [1.0, 2.0]])),
+        np.diag([1.0, 1e-8, 1e8]),
+        -np.eye(3) + np.ones((3, 3)),
+    ],
+    ids=["zero", "identity", "diagonal", "rank one", "blocks", "scales", "indefinite"],
+)
+def test_the_smallest_eigenpair_of_special_matrices(a):
+    assert_smallest(a)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 30])
+def test_the_largest_eigenvalue(d):
+    rng = np.random.default_rng(d)
+    x = np.abs(rng.normal(size=(2 * d, d)))  # all of one sign: one direction stands out
+    gram, value, guess = x.T @ x, np.zeros(1), np.ones(d)
+    run_largest(gram, guess, np.zeros(d), value)
+    values, vectors = np.linalg.eigh(gram)
+    assert value[0] == pytest.approx(values[-1], rel=1e-13)
+    assert abs(guess @ vectors[:, -1]) == pytest.approx(1, abs=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 50])
+def test_solving_a_positive_definite_system(d):
+    rng = np.random.default_rng(d)
+    scales = 10.0 ** rng.uniform(-4, 4, size=d)
+    x = rng.normal(size=(2 * d, d)) * scales
+    a, b = x.T @ x, rng.normal(size=d)
+    found = b.copy()
+    run_solve(a.copy(), found)
+    unit = a / np.outer(scales, scales)
+    expected = np.linalg.solve(unit, b / scales) / scales
+    np.testing.assert_allclose(found * scales, expected * scales, rtol=1e-9)
