@@ -32,13 +32,22 @@ class Playing:
         self.loop = compiled_for(play, type(policy))
         self.eligible = np.ones(N_ARMS)
         self.grid = plotted_steps(HORIZON).astype(np.int64)
-        self.curve = np.zeros(len(self.grid))
+        self.curve, self.pulls = np.zeros(len(self.grid)), np.zeros(N_ARMS)
 
     def run(self, draws: list[Draw]) -> None:
         """Play every instance from the first decision on."""
         for draw in draws:
             self.buffer[:] = self.fresh
-            self.loop(self.record, self.state, SEED, *draw, self.eligible, self.grid, self.curve)
+            self.loop(
+                self.record,
+                self.state,
+                SEED,
+                *draw,
+                self.eligible,
+                self.grid,
+                self.curve,
+                self.pulls,
+            )
 
 
 def draw_instances(n_features: int) -> list[Draw]:

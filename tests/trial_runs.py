@@ -78,5 +78,6 @@ def play_compiled(policy, contexts, rewards, seed=SEED):
     curve = np.zeros(horizon)
     grid = np.arange(1, horizon + 1)
     loop = compiled_for(play, type(policy))
-    loop(record, state, seed, contexts, rewards, regrets, np.ones(n_arms), grid, curve)
+    pulls = np.zeros(n_arms)
+    loop(record, state, seed, contexts, rewards, regrets, np.ones(n_arms), grid, curve, pulls)
     return np.diff(curve, prepend=0.0).astype(int).tolist(), state

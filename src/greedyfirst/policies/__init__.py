@@ -11,6 +11,7 @@ from greedyfirst.policies import (
     greedy_first,
     oful,
     ols_bandit,
+    oracle,
     prior_free_thompson_sampling,
     thompson_sampling,
     uniform,
@@ -23,6 +24,7 @@ from greedyfirst.policies.greedy import Greedy
 from greedyfirst.policies.greedy_first import GreedyFirst
 from greedyfirst.policies.oful import OFUL
 from greedyfirst.policies.ols_bandit import OLSBandit
+from greedyfirst.policies.oracle import Oracle
 from greedyfirst.policies.policy import KERNELS, Policy
 from greedyfirst.policies.prior_free_thompson_sampling import PriorFreeThompsonSampling
 from greedyfirst.policies.thompson_sampling import ThompsonSampling
@@ -38,6 +40,7 @@ __all__ = [
     "Greedy",
     "GreedyFirst",
     "OLSBandit",
+    "Oracle",
     "Policy",
     "PriorFreeThompsonSampling",
     "ThompsonSampling",
@@ -55,6 +58,7 @@ POLICIES: dict[type[Policy], ModuleType] = {
     EpsilonGreedy: epsilon_greedy,
     Uniform: uniform,
     FixedArm: fixed_arm,
+    Oracle: oracle,
     GLMGreedy: glm_greedy,
     GLMUCB: glm_ucb,
 }

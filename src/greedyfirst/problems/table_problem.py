@@ -11,6 +11,9 @@ from greedyfirst.problems.frozen_array import frozen_array
 from greedyfirst.problems.problem import Draw, measure_regrets
 from greedyfirst.validation import FloatArray, flag, whole_number, wrong
 
+# Eigenvalues of the Gram matrix with a unit diagonal below this share of the largest are rounding.
+RANK_CUT = 1e-13
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableProblem:
@@ -65,6 +68,19 @@ class TableProblem:
     def n_rows(self) -> int:
         """The number of rows, which is the longest horizon."""
         return len(self._table.contexts)
+
+    def draw_parameters(self, rng: np.random.Generator) -> FloatArray:
+        """Least squares of each arm's rewards on all rows (n_arms, n_features).
+
+        Where columns are collinear, one of the solutions: all predict the same.
+        """
+        contexts, rewards = self._table.contexts, self._table.rewards
+        scale = np.sqrt(np.einsum("ni,ni->i", contexts, contexts))
+        scale[scale == 0.0] = 1.0
+        gram = (contexts.T @ contexts) / np.outer(scale, scale)
+        moments = (contexts.T @ rewards) / scale[:, np.newaxis]
+        inverse = np.linalg.pinv(gram, rcond=RANK_CUT, hermitian=True)
+        return np.ascontiguousarray((inverse @ moments).T / scale)
 
     def draw(self, rng: np.random.Generator, horizon: int) -> Draw:
         """Take ``horizon`` rows: the first ones, or the first of a permutation by ``rng``.

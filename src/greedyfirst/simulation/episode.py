@@ -21,11 +21,13 @@ def play(
     eligible: FloatArray,
     grid: np.ndarray,
     curve: FloatArray,
+    pulls: FloatArray,
 ) -> float:
     """Play all rounds of one instance: to be compiled with :func:`compiled_for` a policy.
 
     ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
-    summed up to round grid[g] goes to curve[g], that of all rounds is returned.
+    summed up to round grid[g] goes to curve[g], that of all rounds is returned; ``pulls`` (n_arms,)
+    counts how often each arm was played.
     """
     total = 0.0
     point = 0
@@ -36,6 +38,7 @@ def play(
         if arm < 0:
             arm = select(state.outlook, eligible, seed, step)
         total += regrets[t, arm]
+        pulls[arm] += 1.0
         if point < grid.shape[0] and grid[point] == step:
             curve[point] = total
             point += 1

@@ -33,6 +33,11 @@ class SimulationResult:
     final: FloatArray  # (n_instances, n_policies) regret at the horizon
     switched_at: NDArray[np.int64]  # (n_instances, n_policies) round of the switch, 0 for never
     eigenvalue_computations: NDArray[np.int64]  # (n_instances, n_policies)
+    pulls: FloatArray  # (n_instances, n_policies, n_arms)
+    culprit: NDArray[np.int64]  # (n_instances, n_policies) the arm that tripped the test, else -1
+    weakest: (
+        FloatArray  # (n_instances, n_policies, n_features) that arm's weakest direction, else 0
+    )
     watched: tuple[bool, ...]  # which policies are Greedy-First
     seconds: FloatArray  # (n_policies,) in the policy's kernels, summed over threads
     horizon: int
@@ -118,5 +123,8 @@ _ARRAYS = (
     "final",
     "switched_at",
     "eigenvalue_computations",
+    "pulls",
+    "culprit",
+    "weakest",
     "seconds",
 )

@@ -22,7 +22,7 @@ from greedyfirst.compilation import entry
 from greedyfirst.links.link import check_rewards
 from greedyfirst.memory import allocate
 from greedyfirst.policies import GreedyFirst, Policy
-from greedyfirst.policies.diversity_watch import EIGENVALUES, SWITCHED_AT
+from greedyfirst.policies.diversity_watch import CULPRIT, EIGENVALUES, SWITCHED_AT
 from greedyfirst.policies.policy import compiled_for, init
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation.episode import play
@@ -50,6 +50,9 @@ class Outcome(NamedTuple):
     final: FloatArray  # (n_policies,)
     switched_at: NDArray[np.int64]  # (n_policies,) 0 for never
     eigenvalues: NDArray[np.int64]  # (n_policies,)
+    pulls: FloatArray  # (n_policies, n_arms)
+    culprit: NDArray[np.int64]  # (n_policies,) the arm that tripped the test, -1 for none
+    weakest: FloatArray  # (n_policies, n_features) its weakest direction, 0 for none
     seconds: FloatArray  # (n_policies,)
 
 
@@ -85,6 +88,7 @@ class Bench:
                 self.eligible,
                 np.zeros(0, np.int64),
                 np.zeros(0),
+                np.zeros(n_arms),
             )
             self.places.append((run, record, state, buffer, buffer.copy()))
 
@@ -114,6 +118,8 @@ class Bench:
         n = len(self.places)
         curves, final, seconds = np.zeros((n, len(grid))), np.zeros(n), np.zeros(n)
         switched_at, eigenvalues = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        culprit, weakest = np.full(n, -1), np.zeros((n, self.problem.n_features))
+        pulls = np.zeros((n, self.problem.n_arms))
         told = self._informed(instance)
         for place, (run, record, state, buffer, fresh) in enumerate(self.places):
             if told[place] is not self.policies[place]:
@@ -121,14 +127,24 @@ class Bench:
             buffer[:] = fresh
             start = time.perf_counter()
             final[place] = run(
-                record, state, decision_seed, *draw, self.eligible, grid, curves[place]
+                record,
+                state,
+                decision_seed,
+                *draw,
+                self.eligible,
+                grid,
+                curves[place],
+                pulls[place],
             )
             seconds[place] = time.perf_counter() - start
             watch = getattr(state, "watch", None)
             if watch is not None:
                 switched_at[place] = int(watch.numbers[SWITCHED_AT])
                 eigenvalues[place] = int(watch.numbers[EIGENVALUES])
-        return Outcome(curves, final, switched_at, eigenvalues, seconds)
+                culprit[place] = int(watch.numbers[CULPRIT])
+                if culprit[place] >= 0:
+                    weakest[place] = watch.weakest[culprit[place]]
+        return Outcome(curves, final, switched_at, eigenvalues, pulls, culprit, weakest, seconds)
 
     def _checked(self, draw: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The tables of a draw, as the kernels need them: they read without looking."""
@@ -205,6 +221,9 @@ def simulate(
     final = np.zeros((n_instances, len(labels)))
     switched_at = np.zeros((n_instances, len(labels)), np.int64)
     eigenvalues = np.zeros((n_instances, len(labels)), np.int64)
+    culprit = np.full((n_instances, len(labels)), -1)
+    pulls = np.zeros((n_instances, len(labels), problem.n_arms))
+    weakest = np.zeros((n_instances, len(labels), problem.n_features))
     seconds = np.zeros(len(labels))
     outcomes = _outcomes(
         problem, list(policies.values()), seed, grid, horizon, n_instances, n_jobs, chunk_size
@@ -217,6 +236,8 @@ def simulate(
             moments.add(outcome.curves)
             final[instance], switched_at[instance] = outcome.final, outcome.switched_at
             eigenvalues[instance] = outcome.eigenvalues
+            pulls[instance], culprit[instance] = outcome.pulls, outcome.culprit
+            weakest[instance] = outcome.weakest
             seconds += outcome.seconds
             if bar is not None:
                 bar.advance(task)
@@ -229,6 +250,9 @@ def simulate(
         final=final,
         switched_at=switched_at,
         eigenvalue_computations=eigenvalues,
+        pulls=pulls,
+        culprit=culprit,
+        weakest=weakest,
         watched=tuple(watched),
         seconds=seconds,
         horizon=horizon,
