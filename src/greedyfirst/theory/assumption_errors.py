@@ -1,0 +1,21 @@
+"""Errors that also say which of the paper's assumptions an argument breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+BOUNDED = "Assumption 1: contexts and parameters are bounded"
+MARGIN = "Assumption 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ C₀κ"
+DIVERSITY = "Assumption 3: λ_min(E[xx' 1{x'u ≥ 0}]) ≥ λ₀ > 0 for every u"
+POSITIVE = "Assumption 4: each optimal arm leads by h > 0 on contexts with λ_min(E[xx']) ≥ λ₁ > 0"
+NOISE = "§2: noise is sub-Gaussian with a parameter σ"
+
+
+@contextmanager
+def required_by(assumption: str) -> Iterator[None]:
+    """Add the assumption to the message of a ``ValueError`` raised inside."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error} ({assumption})") from None

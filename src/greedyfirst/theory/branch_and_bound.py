@@ -1,0 +1,222 @@
+r"""The infimum of L(γ, δ, p), with a certificate of how much it can be missed by.
+
+Three facts make the search exact up to a tolerance, without any derivative:
+
+1. *In p* the bound is convex for fixed γ and δ: the step from p to p+1 adds a term e^{-κ/n}, which
+   grows with n, and takes away e^{-D₁q} and e^{-D₂q}, which fall. The best p is the first at
+   which the step is not negative, found by bisection.
+2. *In γ* one tail falls (D₁ increases) and the other grows (D₂ decreases). *In δ* the share of
+   contexts 1 - θ^K grows and all else falls. So over a box [γ₀, γ₁] × [δ₀, δ₁] each term is at
+   least its value at one known end, and the sum of those, minimised over p by 1, is a lower
+   bound for the box.
+3. *δ* only needs to be searched at a finite list (see `EigenvalueSample.survivors`).
+
+Boxes whose lower bound is not below the best value found, less the tolerance, are dropped; the
+others are halved. What is left out can only be better by the tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from greedyfirst.theory.failure_bound import (
+    SuccessInputs,
+    diversity_rate,
+    early_sum,
+    estimate_rate,
+    geometric_tail,
+)
+from greedyfirst.validation import FloatArray
+
+# Tails behind e^{-80} are beyond any tolerance: p is not searched further than that.
+NEGLIGIBLE_EXPONENT = 80.0
+# γ stays this far from 0 and 1 at the points where the bound itself is evaluated.
+EDGE = 1e-9
+GRID = 48
+# Past this many rounds of halving the gap that is left is reported instead of closed.
+MOST_ROUNDS = 60
+MOST_BOXES = 400_000
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the least value was found, and by how much the infimum can lie below it."""
+
+    value: float
+    gap: float
+    gamma: float
+    delta: float
+    survivor: float
+    rounds: int
+
+
+class Search:
+    """L on lists of thresholds and shares, for one theorem and form.
+
+    Parameters
+    ----------
+    inputs
+        The constants.
+    thresholds, survivors : array (n,)
+        δ ascending, and θ at each, not increasing.
+    weights
+        w of the last three terms.
+    largest_gamma
+        1, or 1 - λ₀/(4λ₁) for Greedy-First.
+    last_round
+        The largest p, or None.
+    """
+
+    def __init__(
+        self,
+        inputs: SuccessInputs,
+        thresholds: FloatArray,
+        survivors: FloatArray,
+        *,
+        weights: tuple[float, float, float],
+        largest_gamma: float = 1.0,
+        last_round: int | None = None,
+    ) -> None:
+        self.inputs, self.weights = inputs, weights
+        self.largest_gamma, self.last_round = largest_gamma, last_round
+        self.thresholds, self.survivors = thresholds, survivors
+        K, d = inputs.n_arms, inputs.n_features
+        self.contexts = 1 - survivors**K
+        self.estimates = 2 * K * d * survivors * np.exp(-inputs.signal * thresholds)
+        self.kappa = inputs.signal * (thresholds / inputs.x_max) ** 2
+
+    def least_over_rounds(
+        self, kappa: FloatArray, rate1: FloatArray, rate2: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The last three terms at their best p, and that p."""
+        inputs, (w0, w1, w2) = self.inputs, self.weights
+        K, m, d = inputs.n_arms, inputs.initial_pulls, inputs.n_features
+        lent, others = m * inputs.n_suboptimal, (K - 1) * m
+        low = np.full(kappa.shape, K * m + 1.0)
+        with np.errstate(divide="ignore"):
+            reach = np.ceil(NEGLIGIBLE_EXPONENT / np.minimum(rate1, rate2))
+        high = low + np.minimum(reach, 2.0**50)
+        if self.last_round is not None:
+            high = np.minimum(high, float(self.last_round))
+        while np.any(low < high):
+            p = np.floor((low + high) / 2)
+            step = w0 * 2 * np.exp(-kappa / (p - others))
+            step -= w1 * np.exp(-rate1 * (p - lent)) + w2 * 2 * np.exp(-rate2 * (p - lent))
+            enough = step >= 0
+            high = np.where(enough, p, high)
+            low = np.where(enough, low, np.minimum(p + 1, high))
+        early = early_sum(kappa, m + 1, low - 1 - others)
+        tails = w1 * geometric_tail(rate1, low - lent)
+        tails += w2 * 2 * geometric_tail(rate2, low - lent)
+        return d * (w0 * 2 * early + tails), low
+
+    def at(self, index: NDArray[np.int64], gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """L at points, each with its best p, and that p."""
+        rate1, rate2 = diversity_rate(self.inputs, gamma), estimate_rate(self.inputs, gamma)
+        rest, p = self.least_over_rounds(self.kappa[index], rate1, rate2)
+        return self.contexts[index] + self.estimates[index] + rest, p
+
+    def below(self, boxes: FloatArray) -> FloatArray:
+        """A lower bound of L on each box (first index, last index, γ₀, γ₁)."""
+        i0, i1 = boxes[:, 0].astype(np.int64), boxes[:, 1].astype(np.int64)
+        rate1 = diversity_rate(self.inputs, boxes[:, 3])
+        rate2 = estimate_rate(self.inputs, boxes[:, 2])
+        rest, _ = self.least_over_rounds(self.kappa[i1], rate1, rate2)
+        return self.contexts[i0] + self.estimates[i1] + rest
+
+    def run(self, tolerance: float) -> Minimum | None:
+        """The least L below 1 to within ``tolerance``, or None if there is provably none."""
+        if not len(self.thresholds):
+            return None
+        best = self._look_around()
+        boxes = np.array([[0.0, len(self.thresholds) - 1.0, 0.0, self.largest_gamma]])
+        lowest_dropped = np.inf
+        for _ in range(MOST_ROUNDS):
+            bounds = self.below(boxes)
+            best = self._improve(best, boxes)
+            goal = best[0] - tolerance
+            kept = bounds < goal
+            lowest_dropped = min([lowest_dropped, *bounds[~kept]])
+            boxes, bounds = boxes[kept], bounds[kept]
+            if not len(boxes) or len(boxes) > MOST_BOXES:
+                break
+            boxes = self._halve(boxes)
+        if len(boxes):
+            lowest_dropped = min(lowest_dropped, float(bounds.min()))
+        return self._report(best, lowest_dropped)
+
+    def _report(self, best: tuple[float, int, float], floor: float) -> Minimum | None:
+        value, index, gamma = best
+        if index < 0:
+            return None
+        _, p = self.at(np.array([index]), np.array([gamma]))
+        return Minimum(
+            value=value,
+            gap=max(0.0, value - floor),
+            gamma=gamma,
+            delta=float(self.thresholds[index]),
+            survivor=float(self.survivors[index]),
+            rounds=int(p[0]),
+        )
+
+    def _points(self, boxes: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        index = ((boxes[:, 0] + boxes[:, 1]) // 2).astype(np.int64)
+        middle = (boxes[:, 2] + boxes[:, 3]) / 2
+        return index, np.clip(middle, EDGE, min(self.largest_gamma, 1 - EDGE))
+
+    def _improve(
+        self, best: tuple[float, int, float], boxes: FloatArray
+    ) -> tuple[float, int, float]:
+        index, gamma = self._points(boxes)
+        return self._better(best, index, gamma)
+
+    def _better(
+        self, best: tuple[float, int, float], index: NDArray[np.int64], gamma: FloatArray
+    ) -> tuple[float, int, float]:
+        values, _ = self.at(index, gamma)
+        place = int(np.argmin(values))
+        if values[place] >= best[0]:
+            return best
+        return float(values[place]), int(index[place]), float(gamma[place])
+
+    def _look_around(self) -> tuple[float, int, float]:
+        """A good point from grids that close in on the best so far; 1 and no point if none."""
+        best = (1.0, -1, 0.0)
+        n = len(self.thresholds)
+        # Both ends matter: δ close to its lowest when noise is low, γ close to 1 at all times.
+        ranks = np.unique(np.geomspace(1, n, GRID).astype(np.int64)) - 1
+        top = min(self.largest_gamma, 1 - EDGE)
+        gammas = top - np.geomspace(1e-6, 1, GRID)[::-1] * top * (1 - EDGE)
+        gammas = np.append(np.clip(gammas, EDGE, top), top)
+        for _ in range(8):
+            grid = np.meshgrid(ranks, gammas, indexing="ij")
+            best = self._better(best, grid[0].ravel(), grid[1].ravel())
+            if best[1] < 0:
+                return best
+            ranks = _closer(ranks.astype(float), best[1]).round().astype(np.int64)
+            gammas = _closer(gammas, best[2])
+            ranks = np.unique(ranks.clip(0, n - 1))
+        return best
+
+    def _halve(self, boxes: FloatArray) -> FloatArray:
+        """Both halves of each box, along the side that holds its bound down the most."""
+        index, gamma = self._points(boxes)
+        thin, flat = boxes.copy(), boxes.copy()
+        thin[:, 0] = thin[:, 1] = index
+        flat[:, 2] = flat[:, 3] = gamma
+        by_index = (self.below(thin) >= self.below(flat)) & (boxes[:, 1] > boxes[:, 0])
+        left, right = boxes.copy(), boxes.copy()
+        left[by_index, 1] = index[by_index]
+        right[by_index, 0] = index[by_index] + 1
+        left[~by_index, 3] = right[~by_index, 2] = (boxes[:, 2] + boxes[:, 3])[~by_index] / 2
+        return np.concatenate([left, right])
+
+
+def _closer(values: FloatArray, centre: float) -> FloatArray:
+    """As many values, between the neighbours of ``centre``."""
+    place = int(np.argmin(np.abs(values - centre)))
+    low, high = values[max(place - 1, 0)], values[min(place + 1, len(values) - 1)]
+    return np.linspace(low, high, 9)
