@@ -127,8 +127,8 @@ def geometric_tail(rate: FloatArray, start: FloatArray) -> FloatArray:
 def early_sum(kappa: FloatArray, first: int, last: FloatArray) -> FloatArray:
     r"""Σ e^{-κ/n} for n = first … last, for each κ and last: an upper bound within 0.024/HEAD².
 
-    0 if last < first. The first terms are added. Behind them the Euler-Maclaurin formula has the closed integral
-    ∫ e^{-κ/n} dn = n e^{-κ/n} - κ E₁(κ/n); its remainder's bound is added.
+    0 if last < first. The first terms are added. Behind them the Euler-Maclaurin formula has the
+    closed integral ∫ e^{-κ/n} dn = n e^{-κ/n} - κ E₁(κ/n); its remainder's bound is added.
     """
     n = first + np.arange(HEAD)
     inside = n <= last[:, np.newaxis]

@@ -33,7 +33,7 @@ def peeling_sum(n_features: int, *, power: float = 2.0, slope: float = 1.0) -> f
         terms = (h + 1) ** power * weights
         total += float(terms.sum())
         last = float(h[-1])
-        ratio = ((last + 2) / (last + 1)) ** power * math.exp(-(slope**2) * (2 * last + 1))
+        ratio: float = ((last + 2) / (last + 1)) ** power * math.exp(-(slope**2) * (2 * last + 1))
         if last > shells and ratio < 1:
             rest = float(terms[-1]) * ratio / (1 - ratio)
             if rest <= NEGLIGIBLE * total:
@@ -57,7 +57,7 @@ def linear_constant(n_features: int) -> float:
     r"""C̄ of Theorem 1, in (1/3, 52) for d ≥ 2; infinite for d = 1."""
     if n_features == 1:
         return math.inf
-    return linear_factor(n_features) / math.log(n_features) ** 1.5
+    return linear_factor(n_features) / math.sqrt(math.log(n_features)) ** 3
 
 
 def generalized_factor(n_features: int, slope: float) -> float:
@@ -66,14 +66,9 @@ def generalized_factor(n_features: int, slope: float) -> float:
     .. math:: \frac{q^3}{3} + \frac{3q^2}{2} + \frac{8q}{3}
               + \frac{1}{m^3}\Bigl(\frac{qm}{2} + \frac14\Bigr) + \frac1{m^2} + \frac1{2m} .
 
-    Departure from the paper
-    ------------------------
-    The last step of its proof replaces 13h₀/6 + 1 by 8h₀/3, which needs h₀ ≥ 2, that is
-    m ≤ √log(4d). Where a link is steeper, the sum itself is taken when it is larger.
+    The last step of its proof, 13h₀/6 + 1 ≤ 8h₀/3, needs h₀ ≥ 2, that is m ≤ √log(4d). The formula
+    bounds the sum for steeper links as well, since few shells then count.
     """
     q = math.sqrt(math.log(4 * n_features)) / slope + 1
-    printed = q**3 / 3 + 3 * q**2 / 2 + 8 * q / 3
-    printed += (q * slope / 2 + 0.25) / slope**3 + 1 / slope**2 + 1 / (2 * slope)
-    if slope <= math.sqrt(math.log(4 * n_features)):
-        return printed
-    return max(printed, peeling_sum(n_features, slope=slope))
+    tail = (q * slope / 2 + 0.25) / slope**3 + 1 / slope**2 + 1 / (2 * slope)
+    return float(q**3 / 3 + 3 * q**2 / 2 + 8 * q / 3 + tail)
