@@ -106,7 +106,7 @@ def test_bounds_keep_their_order(d, T, sigma, share, x, b):
     assert found.sharp_bound <= found.trivial_bound * slack
 
 
-def test_the_sharp_bound_sums_lemma_5_round_by_round():
+def test_the_sharp_bound_sums_lemma_6_round_by_round():
     inputs = replace(INPUTS, horizon=50, sigma=1e-4)
     found = greedy_regret(inputs)
     t = np.arange(1, 50)

@@ -24,9 +24,10 @@ LAMBDA0_COLOURS = ("#30638e", "#d1495b")
 
 def draw(result: Figure1, path: Path) -> None:
     """Two panels: the Greedy Bandit for several m, and Greedy-First."""
-    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+    figure = Figure(figsize=(11.0, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    left.set_ylabel("probability")
     _draw_greedy(result, left)
     _draw_greedy_first(result, right)
     figure.savefig(path, dpi=150)
@@ -78,8 +79,15 @@ def _finish(axes: Axes, title: str, handles: list[Any] | None) -> None:
     axes.set_xscale("log")
     axes.set_ylim(-0.02, 1.04)
     axes.set_xlabel("noise σ")
-    axes.set_ylabel("probability")
     axes.set_title(title, fontsize=11)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(handles=handles, frameon=False, fontsize=8, loc="lower left")
+    # Below the axes: the curves leave no corner free.
+    axes.legend(
+        handles=handles,
+        frameon=False,
+        fontsize=8.5,
+        ncols=2,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.13),
+    )

@@ -17,6 +17,7 @@ others are halved. What is left out can only be better by the tolerance.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +36,12 @@ from greedyfirst.validation import FloatArray
 NEGLIGIBLE_EXPONENT = 80.0
 # γ stays this far from 0 and 1 at the points where the bound itself is evaluated.
 EDGE = 1e-9
-GRID = 48
+# κ beyond this makes e^{-κ/n} vanish for every n in reach; rates below the other are 0.
+LARGEST_KAPPA, SMALLEST_RATE = 1e100, 1e-100
+GRID = 32
 # Past this many rounds of halving the gap that is left is reported instead of closed.
 MOST_ROUNDS = 60
-MOST_BOXES = 400_000
+MOST_BOXES = 200_000
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,15 @@ class Minimum:
 
     value: float
     gap: float
-    gamma: float
-    delta: float
-    survivor: float
-    rounds: int
+    gamma: float = math.nan
+    delta: float = math.nan
+    survivor: float = math.nan
+    #: p, or 0 where L is nowhere found below 1.
+    rounds: int = 0
+
+
+#: For the case that no (γ, δ, p) is allowed.
+NOTHING = Minimum(1.0, 0.0)
 
 
 class Search:
@@ -86,7 +94,7 @@ class Search:
         K, d = inputs.n_arms, inputs.n_features
         self.contexts = 1 - survivors**K
         self.estimates = 2 * K * d * survivors * np.exp(-inputs.signal * thresholds)
-        self.kappa = inputs.signal * (thresholds / inputs.x_max) ** 2
+        self.kappa = np.minimum(inputs.signal * (thresholds / inputs.x_max) ** 2, LARGEST_KAPPA)
 
     def least_over_rounds(
         self, kappa: FloatArray, rate1: FloatArray, rate2: FloatArray
@@ -95,12 +103,7 @@ class Search:
         inputs, (w0, w1, w2) = self.inputs, self.weights
         K, m, d = inputs.n_arms, inputs.initial_pulls, inputs.n_features
         lent, others = m * inputs.n_suboptimal, (K - 1) * m
-        low = np.full(kappa.shape, K * m + 1.0)
-        with np.errstate(divide="ignore"):
-            reach = np.ceil(NEGLIGIBLE_EXPONENT / np.minimum(rate1, rate2))
-        high = low + np.minimum(reach, 2.0**50)
-        if self.last_round is not None:
-            high = np.minimum(high, float(self.last_round))
+        low, high = self._bracket(kappa, rate1, rate2)
         while np.any(low < high):
             p = np.floor((low + high) / 2)
             step = w0 * 2 * np.exp(-kappa / (p - others))
@@ -112,6 +115,36 @@ class Search:
         tails = w1 * geometric_tail(rate1, low - lent)
         tails += w2 * 2 * geometric_tail(rate2, low - lent)
         return d * (w0 * 2 * early + tails), low
+
+    def _bracket(
+        self, kappa: FloatArray, rate1: FloatArray, rate2: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Numbers of rounds between which the best p lies.
+
+        The step's negative part lies between one of its terms, that of the smaller rate D, and
+        (w₁ + 2w₂)e^{-Dq}. With either of them, the step is 0 where κ/n = Dq + c: a quadratic in n.
+        """
+        inputs, (w0, w1, w2) = self.inputs, self.weights
+        m, lent = inputs.initial_pulls, inputs.initial_pulls * inputs.n_suboptimal
+        others = (inputs.n_arms - 1) * m
+        rate = np.maximum(np.minimum(rate1, rate2), SMALLEST_RATE)
+        slower = np.where(rate1 <= rate2, w1, 2 * w2)
+        first = others + m + 1.0
+        last = first + np.minimum(np.ceil(NEGLIGIBLE_EXPONENT / rate), 2.0**50)
+        if self.last_round is not None:
+            last = np.minimum(last, float(self.last_round))
+
+        def balance(offset: FloatArray) -> FloatArray:
+            linear = rate * (others - lent) + offset
+            root = np.sqrt(linear**2 + 4 * rate * kappa)
+            # The form without cancellation, for either sign.
+            down = 2 * kappa / (np.abs(linear) + root)
+            up = (np.abs(linear) + root) / (2 * rate)
+            return np.asarray(others + np.where(linear > 0, down, up))
+
+        low = np.floor(balance(np.log(2 * w0 / slower))) - 1
+        high = np.ceil(balance(np.full_like(rate, np.log(2 * w0 / (w1 + 2 * w2))))) + 1
+        return np.clip(low, first, last), np.clip(high, first, last)
 
     def at(self, index: NDArray[np.int64], gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
         """L at points, each with its best p, and that p."""
@@ -127,10 +160,10 @@ class Search:
         rest, _ = self.least_over_rounds(self.kappa[i1], rate1, rate2)
         return self.contexts[i0] + self.estimates[i1] + rest
 
-    def run(self, tolerance: float) -> Minimum | None:
-        """The least L below 1 to within ``tolerance``, or None if there is provably none."""
+    def run(self, tolerance: float) -> Minimum:
+        """The least of 1 and L, to within ``tolerance``."""
         if not len(self.thresholds):
-            return None
+            return NOTHING
         best = self._look_around()
         boxes = np.array([[0.0, len(self.thresholds) - 1.0, 0.0, self.largest_gamma]])
         lowest_dropped = np.inf
@@ -148,14 +181,15 @@ class Search:
             lowest_dropped = min(lowest_dropped, float(bounds.min()))
         return self._report(best, lowest_dropped)
 
-    def _report(self, best: tuple[float, int, float], floor: float) -> Minimum | None:
+    def _report(self, best: tuple[float, int, float], floor: float) -> Minimum:
         value, index, gamma = best
+        gap = max(0.0, value - floor)
         if index < 0:
-            return None
+            return Minimum(value, gap)
         _, p = self.at(np.array([index]), np.array([gamma]))
         return Minimum(
             value=value,
-            gap=max(0.0, value - floor),
+            gap=gap,
             gamma=gamma,
             delta=float(self.thresholds[index]),
             survivor=float(self.survivors[index]),

@@ -25,6 +25,8 @@ from greedyfirst.validation import FloatArray, array, number, whole_number, wron
 NARROWEST_SHARE = 0.005
 WIDTH_FACTOR = 1.02
 FEWEST_CONTEXTS = 10_000
+# e to minus this is still a normal number; a bound smaller than that is none.
+LARGEST_EXPONENT = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,8 +237,12 @@ class ProblemConstants:
             rest = (1 - share) * math.log((1 - share) / (1 - bound)) if share < 1 else 0.0
             return share * math.log(share / bound) + rest - budget
 
-        lowest = share * math.exp(-budget / share - 1.0)
-        return scale * float(optimize.brentq(excess, lowest, share)) if excess(lowest) > 0 else 0.0
+        # There KL is at least share·(budget/share + 1) - share, which is the budget.
+        exponent = budget / share + 1
+        if exponent > LARGEST_EXPONENT:
+            return 0.0
+        lowest = share * math.exp(-exponent)
+        return scale * float(optimize.brentq(excess, lowest, share))
 
 
 def _leads(expected: FloatArray) -> FloatArray:

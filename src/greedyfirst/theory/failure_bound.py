@@ -31,6 +31,8 @@ FORMS = ("printed", "proved")
 TERMS = ("initial contexts", "initial estimates", "early rounds", "diversity", "later estimates")
 # Terms of the sum over n that are added one by one; behind them its Euler-Maclaurin formula.
 HEAD = 128
+# How many such sums are made at a time, to bound the memory.
+BLOCK = 8192
 # The remainder behind the first-derivative term is at most 2ζ(3)/(2π)³ times the integral of the
 # absolute third derivative of g(n) = e^{-κ/n}. That is at most 1.24/a² over [a, ∞); and over
 # [a, b], as long as κ/b ≥ 3 + √3 where g'' still rises, at most g''(b) ≤ (κ/b)² e^{-κ/b}/b².
@@ -72,7 +74,7 @@ class SuccessInputs:
         whole_number("n_arms", self.n_arms, at_least=2)
         whole_number("n_features", self.n_features, at_least=1)
         whole_number("n_suboptimal", self.n_suboptimal, at_least=0, at_most=self.n_arms - 1)
-        with required_by("§3.4: least squares needs at least d samples of each arm"):
+        with required_by("§3.5: least squares needs at least d samples of each arm"):
             whole_number("initial_pulls", self.initial_pulls, at_least=self.n_features)
         with required_by(NOISE):
             number("sigma", self.sigma, above=0)
@@ -97,8 +99,9 @@ class SuccessInputs:
     @property
     def signal(self) -> float:
         """h²/(8dσ²x_max²), the exponents' common factor."""
-        # As a square: h² or σ² alone may leave the range of floats.
-        return float((self.h / (self.sigma * self.x_max)) ** 2 / (8 * self.n_features))
+        # As a product: a square alone may leave the range of floats.
+        ratio = self.h / self.sigma / self.x_max
+        return ratio * ratio / (8 * self.n_features)
 
     def weights(self, form: str, *, greedy_first: bool) -> tuple[float, float, float]:
         """The weights w of the last three terms."""
@@ -130,9 +133,12 @@ def early_sum(kappa: FloatArray, first: int, last: FloatArray) -> FloatArray:
     0 if last < first. The first terms are added. Behind them the Euler-Maclaurin formula has the
     closed integral ∫ e^{-κ/n} dn = n e^{-κ/n} - κ E₁(κ/n); its remainder's bound is added.
     """
+    total = np.empty(len(kappa))
     n = first + np.arange(HEAD)
-    inside = n <= last[:, np.newaxis]
-    total = np.sum(np.exp(-kappa[:, np.newaxis] / n) * inside, axis=-1)
+    for start in range(0, len(kappa), BLOCK):
+        part = slice(start, start + BLOCK)
+        terms = np.exp(-kappa[part, np.newaxis] / n)
+        total[part] = np.sum(terms * (n <= last[part, np.newaxis]), axis=1)
     a = float(first + HEAD)
     long = last >= a
     k, b = kappa[long], last[long]
@@ -142,7 +148,7 @@ def early_sum(kappa: FloatArray, first: int, last: FloatArray) -> FloatArray:
     rising = np.where(k / b >= RISES, (k / b**2) ** 2 * at_b, np.inf)
     remainder = EULER_MACLAURIN * np.minimum(1.24 / a**2, rising)
     total[long] += integral + (at_a + at_b) / 2 + slopes / 12 + remainder
-    return np.asarray(total)
+    return total
 
 
 def _antiderivative(kappa: FloatArray, n: FloatArray) -> FloatArray:

@@ -50,7 +50,7 @@ def greedy_first_regret(
 
     Departures from the paper
     -------------------------
-    - K(K-1)/2 where it has K-1. Lemma 5 bounds P[x ∈ I^h | x ∈ R_l] by P[x ∈ I^h], which is
+    - K(K-1)/2 where it has K-1. Lemma 6 bounds P[x ∈ I^h | x ∈ R_l] by P[x ∈ I^h], which is
       not so; summed over l, each *pair* of arms may add C₀κ. For K = 2 both are 1. Contexts
       near the three rays between the arms of Example 1 reach 3 C₀κ.
     - t₀ + 1 where it has t₀: round t₀+1 is decided with estimates that no test has seen.
@@ -81,7 +81,7 @@ def switch_probability(inputs: RegretInputs, *, t0: int, sharp: bool = False) ->
 
     .. math:: \delta = \min\bigl\{1,\ 2d\, e^{-t_0 C_1} / C_1\bigr\} .
 
-    ``sharp`` sums the geometric series itself, with the exponent that Lemma 3's proof gives.
+    ``sharp`` sums the geometric series itself, with the exponent that Lemma 4's proof gives.
     The printed δ exceeds 1 for small t₀ and is cut there.
     """
     t0 = whole_number("t0", t0, at_least=1)

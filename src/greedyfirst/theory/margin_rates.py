@@ -50,7 +50,7 @@ def margin_rate(inputs: RegretInputs, *, alpha: float) -> MarginRate:
     with required_by(ALPHA_MARGIN):
         alpha = number("alpha", alpha, at_least=0)
     total = peeling_sum(inputs.n_features, power=1 + alpha)
-    scale = 0.0 if inputs.sigma == 0 else 2 * inputs.x_max / math.sqrt(inputs.c3)
+    scale = 2 * inputs.x_max / math.sqrt(inputs.c3)
     coefficient = inputs.margin_constant * scale ** (1 + alpha) * total
     grows = (1 - alpha) / 2
     log_T = math.log(inputs.horizon)

@@ -1,4 +1,4 @@
-"""The sum left by the peeling argument of Lemma 5: how far estimates err, shell by shell."""
+"""The sum left by the peeling argument of Lemma 6: how far estimates err, shell by shell."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 r"""Regret of the Greedy Bandit with two arms: Theorem 1, Corollary 1 and Proposition 1.
 
-All three bound one round's regret (Lemma 5) by a part that falls like 1/t, because estimates
+All three bound one round's regret (Lemma 6) by a part that falls like 1/t, because estimates
 improve, and a part that falls exponentially, because an arm's samples may lack diversity, and sum.
 """
 
@@ -78,12 +78,12 @@ class RegretInputs:
 
     @property
     def c1(self) -> float:
-        """C₁ = λ₀/(40 x_max²) of Lemma 3."""
+        """C₁ = λ₀/(40 x_max²) of Lemma 4."""
         return self.lambda0 / (40 * self.x_max**2)
 
     @property
     def sharp_c1(self) -> float:
-        """(1 - log 2)λ₀/(4 x_max²): what Lemma 3's proof gives without its slip.
+        """(1 - log 2)λ₀/(4 x_max²): what Lemma 4's proof gives without its slip.
 
         The matrix inequality has the exponent μ/R with μ = λ₀t/2; the paper goes on with λ₀t/4,
         and rounds (1 - log 2)/2 = 0.153 to 0.1.
@@ -92,10 +92,12 @@ class RegretInputs:
 
     @property
     def c3(self) -> float:
-        """C₃ = λ₀²/(32 d σ² x_max²) of Lemma 5; infinite without noise."""
-        if self.sigma == 0:
+        """C₃ = λ₀²/(32 d σ² x_max²) of Lemma 6; infinite without noise."""
+        if self.sigma * self.x_max == 0:
             return math.inf
-        return self.lambda0**2 / (32 * self.n_features * self.sigma**2 * self.x_max**2)
+        # As a product: a square alone may leave the range of floats.
+        ratio = self.lambda0 / (self.sigma * self.x_max)
+        return ratio * ratio / (32 * self.n_features)
 
     @property
     def largest_regret(self) -> float:
@@ -125,7 +127,7 @@ class RegretBound:
     bound: float
     #: The bound as the theorem prints it.
     printed_bound: float
-    #: The same proof with sums taken exactly and Lemma 3's own exponent.
+    #: The same proof with sums taken exactly and Lemma 4's own exponent.
     sharp_bound: float
     #: 2 x_max b_max T, which needs no theorem.
     trivial_bound: float

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from greedyfirst.theory.assumption_errors import POSITIVE, required_by
-from greedyfirst.theory.branch_and_bound import Minimum, Search
+from greedyfirst.theory.branch_and_bound import NOTHING, Minimum, Search
 from greedyfirst.theory.eigenvalue_sample import EigenvalueSample
 from greedyfirst.theory.failure_bound import SuccessInputs, diversity_rate, failure_terms
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
@@ -156,18 +156,18 @@ def _bound(
     careful = inputs if lambda1_lower is None else _with_lambda1(inputs, lambda1_lower)
     found = _minimum(theorem, inputs, sample.survivors(), form, tolerance)
     law = sample.confident_survivors(confidence)
-    worst = None if careful is None else _minimum(theorem, careful, law, form, tolerance)
+    worst = NOTHING if careful is None else _minimum(theorem, careful, law, form, tolerance)
     return SuccessProbability(
         inputs=inputs,
         form=form,
-        value=0.0 if found is None else 1 - found.value,
-        worst=0.0 if worst is None else 1 - worst.value,
+        value=1 - found.value,
+        worst=1 - worst.value,
         confidence=confidence,
-        gap=tolerance if found is None else found.gap,
-        gamma=None if found is None else found.gamma,
-        delta=None if found is None else found.delta,
-        rounds=None if found is None else found.rounds,
-        terms=None if found is None else _terms(theorem, inputs, found, form),
+        gap=found.gap,
+        gamma=found.gamma if found.rounds else None,
+        delta=found.delta if found.rounds else None,
+        rounds=found.rounds or None,
+        terms=_terms(theorem, inputs, found, form) if found.rounds else None,
     )
 
 
@@ -177,9 +177,9 @@ def _minimum(
     law: tuple[FloatArray, FloatArray],
     form: str,
     tolerance: float,
-) -> Minimum | None:
+) -> Minimum:
     search = theorem.search(inputs, law, form)
-    return None if search is None else search.run(tolerance)
+    return NOTHING if search is None else search.run(tolerance)
 
 
 def _terms(theorem: _Theorem, inputs: SuccessInputs, found: Minimum, form: str) -> dict[str, float]:
