@@ -57,11 +57,11 @@ def random_problem(rng):
 
 def noise_for(constants, lead, sample, goal):
     """The σ at which the bound is about ``goal``, so that the comparison has something to say."""
-    low, high = 1e-5 * lead.h * lead.lambda1, 10 * lead.h
-    for _ in range(8):
+    low, high = 1e-4 * lead.h * lead.lambda1, lead.h
+    for _ in range(7):
         sigma = np.sqrt(low * high)
         inputs = success_inputs(constants, lead, sigma=sigma, initial_pulls=sample.rows)
-        found = Search(inputs, *sample.survivors(), weights=(1, 1, 1)).run(0.3)
+        found = Search(inputs, *sample.survivors(), weights=(1, 1, 1)).run(0.5)
         if 1 - found.value >= goal:
             low = sigma
         else:
@@ -84,11 +84,11 @@ def compared():
         )
         run = {"initial_pulls": m, "horizon": HORIZON, "n_runs": N_RUNS, "seed": number}
         shares = simulate_greedy(problem, h=lead.h, x_max=constants.x_max, **run)
-        bound = greedy_success(inputs, sample, tolerance=1e-3).value
+        bound = greedy_success(inputs, sample, tolerance=1e-2).value
         first = None
         if not lead.suboptimal:
             test = {"lambda0": lead.lambda1 / 10, "t0": FIRST_TEST}
-            first_bound = greedy_first_success(inputs, sample, tolerance=1e-3, **test).value
+            first_bound = greedy_first_success(inputs, sample, tolerance=1e-2, **test).value
             first = (first_bound, simulate_greedy_first(problem, **test, **run))
         rows.append((bound, shares, first))
     return rows

@@ -154,7 +154,7 @@ def bound(m=20, form="printed", **change):
     return greedy_success(inputs, SAMPLES[m], tolerance=TOLERANCE, form=form)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     name=st.sampled_from(["sigma", "lambda1", "h"]),
     low=positive,
@@ -172,7 +172,7 @@ def test_monotone_as_proposition_2_says(name, low, factor, form):
         assert change >= -TOLERANCE
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(sigma=st.floats(1e-4, 5e-3))
 def test_monotone_in_initial_pulls(sigma):
     """From m = 20 to 21 with one set of contexts: the Gram matrices only grow."""
