@@ -103,7 +103,7 @@ class EigenvalueSample:
         alpha = 1 - number("confidence", confidence, above=0, below=1)
         n = len(self.values)
         ranks = _ranks(n)
-        lower = stats.beta.isf(1 - alpha / len(ranks), n - ranks + 1, ranks)
+        lower = stats.beta.ppf(alpha / len(ranks), n - ranks + 1, ranks)
         thresholds = self.values[ranks - 1]
         kept = thresholds > 0
         return thresholds[kept], lower[kept]
