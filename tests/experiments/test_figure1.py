@@ -50,10 +50,10 @@ def test_files(result, tmp_path):
     assert [path.name for path in paths] == ["fig1.csv", "fig1.png", "fig1.json"]
     with open(paths[0], newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["bound", "sigma", "value", "half_width"]
+    assert list(rows[0]) == ["policy", "t", "mean", "half_width"]
     assert len(rows) == sum(len(curve.sigma) for curve in result.curves)
     first = result.curves[0]
-    assert rows[0]["bound"] == first.label
+    assert rows[0]["policy"] == first.label
     assert float(rows[0]["value"]) == first.value[0]
     assert paths[1].stat().st_size > 10_000
     facts = json.loads(paths[2].read_text())

@@ -150,7 +150,7 @@ def simulate_greedy(
     inside = mild = 0
     for instance in range(n_runs):
         source = np.random.SeedSequence(seed, spawn_key=(instance,))
-        truth = problem.parameters(np.random.default_rng(source))
+        truth = problem.draw_parameters(np.random.default_rng(source))
         draw = problem.draw(np.random.default_rng(source), horizon)
         ties = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
         buffer[:], noted[:] = fresh, 0.0

@@ -1,4 +1,4 @@
-"""The command line: thin, every command calls one public function."""
+"""The application that commands join, and how it ends."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
-from greedyfirst.experiments import EXPERIMENTS
-from greedyfirst.validation import whole_number
 from greedyfirst.version import __version__
 
 app = typer.Typer(
@@ -24,6 +21,11 @@ app = typer.Typer(
     epilog="Example: [bold]greedyfirst figure fig2c --instances 200[/bold]",
 )
 BAD_INPUT, INTERRUPTED = 2, 130
+
+#: Options that several commands have.
+Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
+Out = Annotated[Path, typer.Option(help="Where files go.")]
 
 
 def _version(wanted: bool) -> None:
@@ -39,38 +41,6 @@ def _main(
     ] = False,
 ) -> None:
     """Contextual bandits that explore only when the data says they must."""
-
-
-@app.command(
-    epilog="Example: [bold]greedyfirst figure fig2c --instances 200 --jobs 2 --out figures[/bold]"
-)
-def figure(
-    name: Annotated[
-        str, typer.Argument(help="Which figure: " + ", ".join(EXPERIMENTS) + " or all")
-    ],
-    instances: Annotated[
-        int | None, typer.Option(help="Problem instances; the paper's number if not given.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 10,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per processor.")] = -1,
-    out: Annotated[Path, typer.Option(help="Where NAME.csv, .png and .json go.")] = Path("figures"),
-) -> None:
-    """Reproduce a figure of the paper: a table here, and CSV, PNG and JSON files."""
-    if name != "all" and name not in EXPERIMENTS:
-        raise ValueError(f"NAME must be one of {', '.join(EXPERIMENTS)} or all, got {name!r}")
-    if instances is not None:
-        whole_number("--instances", instances, at_least=1)
-    whole_number("--seed", seed, at_least=0)
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    console = Console()
-    for experiment in EXPERIMENTS.values() if name == "all" else [EXPERIMENTS[name]]:
-        result = experiment.run(n_instances=instances, seed=seed, n_jobs=jobs)
-        console.print(f"[bold]{experiment.title}[/bold]")
-        typer.echo(result.table())
-        for path in experiment.write(result, out):
-            typer.echo(path)
 
 
 def main() -> None:
@@ -101,7 +71,3 @@ def _refuse(reason: str) -> NoReturn:
     if reason:
         typer.echo(f"greedyfirst: {' '.join(reason.split())}", err=True)
     sys.exit(BAD_INPUT)
-
-
-if __name__ == "__main__":
-    main()
