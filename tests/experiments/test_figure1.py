@@ -54,7 +54,7 @@ def test_files(result, tmp_path):
     assert len(rows) == sum(len(curve.sigma) for curve in result.curves)
     first = result.curves[0]
     assert rows[0]["policy"] == first.label
-    assert float(rows[0]["value"]) == first.value[0]
+    assert float(rows[0]["mean"]) == first.value[0]
     assert paths[1].stat().st_size > 10_000
     facts = json.loads(paths[2].read_text())
     assert (facts["seed"], facts["version"], facts["settings"]["h"]) == (1, __version__, 0.3)

@@ -1,6 +1,9 @@
-"""The paper's theorems as functions: regret bounds, success probabilities, and their constants."""
+"""What the paper proves, as numbers: covariate diversity, regret bounds, success probabilities."""
 
+from greedyfirst.theory.closed_forms import DiversityConstant, diversity_constant
 from greedyfirst.theory.constants import LeadEstimate, MarginEstimate, ProblemConstants
+from greedyfirst.theory.covariate_diversity import measure_diversity
+from greedyfirst.theory.diversity_result import CovariateDiversity
 from greedyfirst.theory.eigenvalue_sample import EigenvalueSample
 from greedyfirst.theory.failure_bound import SuccessInputs, failure_terms
 from greedyfirst.theory.greedy_first_regret import (
@@ -17,6 +20,7 @@ from greedyfirst.theory.regret_bounds import (
     generalized_linear_regret,
     greedy_regret,
 )
+from greedyfirst.theory.sampling_error import SamplingError
 from greedyfirst.theory.success_probability import (
     SuccessProbability,
     greedy_first_success,
@@ -28,6 +32,8 @@ from greedyfirst.theory.success_probability import (
 )
 
 __all__ = [
+    "CovariateDiversity",
+    "DiversityConstant",
     "EigenvalueSample",
     "GreedyFirstRegret",
     "LeadChoice",
@@ -37,9 +43,11 @@ __all__ = [
     "ProblemConstants",
     "RegretBound",
     "RegretInputs",
+    "SamplingError",
     "SuccessInputs",
     "SuccessProbability",
     "choose_lead",
+    "diversity_constant",
     "failure_terms",
     "generalized_linear_regret",
     "greedy_first_regret",
@@ -50,6 +58,7 @@ __all__ = [
     "greedy_success_limit",
     "largest_norm",
     "margin_rate",
+    "measure_diversity",
     "simple_greedy_first_success",
     "simple_greedy_success",
     "success_inputs",
