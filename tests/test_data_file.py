@@ -95,7 +95,7 @@ def test_every_truncation_is_refused(written):
 
 def test_every_damaged_byte_is_refused(written):
     content = written.read_bytes()
-    for place in range(0, len(content), 3):
+    for place in range(0, len(content), 19):
         damaged = bytearray(content)
         damaged[place] ^= 0xFF
         written.write_bytes(damaged)

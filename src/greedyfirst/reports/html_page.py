@@ -1,0 +1,90 @@
+"""One self-contained HTML file: headings, sentences, tables and pictures, no outside addresses."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 52rem; margin: 2rem auto;
+       padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+.verdict { font-size: 1.15rem; border-left: .3rem solid #0b6e4f; padding: .2rem 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { padding: .25rem .8rem; border-bottom: 1px solid #ddd; text-align: left; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+img { max-width: 100%; height: auto; }
+footer { color: #666; font-size: .85rem; margin-top: 3rem; }
+"""
+
+
+class HtmlPage:
+    """A page that is built from top to bottom."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._parts = [f"<h1>{escape(title)}</h1>"]
+
+    def heading(self, text: str) -> None:
+        """A section's heading."""
+        self._parts.append(f"<h2>{escape(text)}</h2>")
+
+    def paragraph(self, text: str) -> None:
+        """A sentence or more."""
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def verdict(self, text: str) -> None:
+        """What a reader in a hurry must see."""
+        self._parts.append(f'<p class="verdict">{escape(text)}</p>')
+
+    def items(self, texts: Sequence[str]) -> None:
+        """A list."""
+        self._parts.append(f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>")
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table whose cells that look like numbers stand at the right."""
+        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in headings)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+        self._parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+    def picture(self, draw: Callable[[Axes], object], *, text: str) -> None:
+        """A picture that ``draw`` makes, with a text for those who cannot see it."""
+        # Half a second to import, and only needed once there is something to draw.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure.add_subplot())
+        content = BytesIO()
+        figure.savefig(content, dpi=150, format="png")
+        data = base64.b64encode(content.getvalue()).decode()
+        self._parts.append(f'<img src="data:image/png;base64,{data}" alt="{escape(text)}">')
+
+    def write(self, path: Path, *, footer: str) -> None:
+        """Write the page."""
+        path.write_text(
+            "<!doctype html>\n"
+            '<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head><body>\n"
+            + "\n".join(self._parts)
+            + f"\n<footer>{escape(footer)}</footer></body></html>\n",
+            encoding="utf-8",
+        )
+
+
+def _cell(text: str) -> str:
+    shown = escape(text)
+    try:
+        float(text.replace("±", "").replace(" ", "").rstrip("%") or "x")
+    except ValueError:
+        return f"<td>{shown}</td>"
+    return f'<td class="number">{shown}</td>'
