@@ -1,5 +1,7 @@
 """Tables, frames, plots and files of a result."""
 
+from dataclasses import fields, replace
+
 import matplotlib.axes
 import numpy as np
 import pytest
@@ -86,6 +88,67 @@ def test_plot_into_given_axes(result):
 
     axes = Figure().add_subplot()
     assert result.plot(axes) is axes
+
+
+def test_plot_of_a_family_keeps_the_order_of_its_policies(result):
+    axes = result.plot(family=True)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == LABELS
+    assert [line.get_label() for line in axes.get_lines()] == LABELS
+    assert len({tuple(line.get_color()) for line in axes.get_lines()}) == len(LABELS)
+    figure = axes.get_figure()
+    figure.canvas.draw()
+    legend = axes.get_legend().get_window_extent()
+    assert not legend.overlaps(axes.patch.get_window_extent())  # it covers no curve
+
+
+def test_plot_of_final_regret(result):
+    axes = result.plot_final(symbol="d", values=[1, 2, 3.5, 4])
+    assert axes.get_xlabel() == "d"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3.5", "4"]
+    assert len(axes.patches) == len(LABELS)
+    for place, box in enumerate(axes.patches):
+        heights = box.get_path().vertices[:, 1]
+        expected = np.percentile(result.final[:, place], [25, 75])
+        assert [heights.min(), heights.max()] == pytest.approx(expected)
+
+
+def test_quantiles_of_final_regret(result):
+    expected = np.percentile(result.final, [5, 25, 50, 75, 95], axis=0)
+    np.testing.assert_allclose(result.final_quantiles, expected.T, rtol=1e-12)
+
+
+def part(result, places, **changes):
+    """The result of some of its policies."""
+    return replace(
+        result,
+        policies=tuple(result.policies[place] for place in places),
+        watched=tuple(result.watched[place] for place in places),
+        mean=result.mean[places],
+        half_width=result.half_width[places],
+        seconds=result.seconds[places],
+        final=result.final[:, places],
+        switched_at=result.switched_at[:, places],
+        eigenvalue_computations=result.eigenvalue_computations[:, places],
+        **changes,
+    )
+
+
+def test_parts_are_joined(result):
+    joined = SimulationResult.joined([part(result, [0]), part(result, [1, 2]), part(result, [3])])
+    for field in fields(SimulationResult):
+        np.testing.assert_array_equal(getattr(joined, field.name), getattr(result, field.name))
+    assert joined.table() == result.table()
+
+
+@pytest.mark.parametrize("changes", [{"seed": 4}, {"horizon": 301}])
+def test_parts_that_do_not_belong_together_are_refused(result, changes):
+    with pytest.raises(ValueError, match="parts"):
+        SimulationResult.joined([part(result, [0]), part(result, [1], **changes)])
+
+
+def test_parts_of_the_same_name_are_refused(result):
+    with pytest.raises(ValueError, match="different names"):
+        SimulationResult.joined([part(result, [0]), part(result, [0])])
 
 
 def test_save_and_load(result, tmp_path):

@@ -1,4 +1,4 @@
-"""An experiment of the paper: a problem, policies by their published labels, and how to run it."""
+"""An experiment of the paper: its problem, policies by their labels, how to run and to show it."""
 
 from __future__ import annotations
 
@@ -8,49 +8,81 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.simulation.result import QUANTILES
 from greedyfirst.version import __version__
+
+
+class Varied(NamedTuple):
+    """The parameter in which the curves of an experiment differ, when it is only one."""
+
+    symbol: str
+    values: tuple[float, ...]  # one for each policy
+    #: Whether the distribution of regret at the horizon is shown against it as well.
+    boxes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One panel of a figure."""
+    """Curves of one figure: policies on one problem, or each of them on a problem of its own."""
 
     name: str
     title: str
-    problem: Problem
+    #: For all policies, which then share their instances; or by label, one for each.
+    problem: Problem | Mapping[str, Problem]
     policies: Mapping[str, Policy]
     horizon: int
     n_instances: int
     #: What a reader must know of the settings beyond the policies, in words.
     settings: Mapping[str, Any]
+    varied: Varied | None = None
 
     def run(
         self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1
     ) -> SimulationResult:
         """Simulate it."""
-        return simulate(
-            self.problem,
-            self.policies,
-            n_instances=self.n_instances if n_instances is None else n_instances,
-            horizon=self.horizon,
-            seed=seed,
-            n_jobs=n_jobs,
-        )
+        wanted = self.n_instances if n_instances is None else n_instances
+        parts = [
+            simulate(
+                problem,
+                policies,
+                n_instances=wanted,
+                horizon=self.horizon,
+                seed=seed,
+                n_jobs=n_jobs,
+            )
+            for problem, policies in self._simulations()
+        ]
+        return SimulationResult.joined(parts)
+
+    def _simulations(self) -> list[tuple[Problem, Mapping[str, Policy]]]:
+        if not isinstance(self.problem, Mapping):
+            return [(self.problem, self.policies)]
+        return [(self.problem[label], {label: policy}) for label, policy in self.policies.items()]
 
     def write(self, result: SimulationResult, directory: Path) -> list[Path]:
-        """NAME.csv, NAME.png and NAME.json in ``directory``; their paths."""
+        """NAME.csv, .png and .json in ``directory``, NAME-final.csv with boxes; their paths."""
         table, picture, facts = (
             directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
         )
         write_curves(result, table)
-        draw(result, picture, title=self.title)
-        description = {
+        self._draw(result, picture)
+        description = self._description(result)
+        facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        if self.varied is None or not self.varied.boxes:
+            return [table, picture, facts]
+        final = directory / f"{self.name}-final.csv"
+        write_final(result, self.varied, final)
+        return [table, picture, facts, final]
+
+    def _description(self, result: SimulationResult) -> dict[str, Any]:
+        """What NAME.json says."""
+        return {
             "settings": {
                 **self.settings,
                 "instances": result.n_instances,
@@ -65,8 +97,22 @@ class Experiment:
             ),
             "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
-        return [table, picture, facts]
+
+    def _draw(self, result: SimulationResult, path: Path) -> None:
+        """The curves as a picture, and the boxes beside them."""
+        # Half a second to import, and only needed once there is something to draw.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        varied = self.varied
+        boxes = varied is not None and varied.boxes
+        figure = Figure(figsize=(12.0 if boxes else 7.2, 4.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(1, 1 + boxes, squeeze=False)[0]
+        result.plot(panels[0], title=self.title, family=varied is not None)
+        if varied is not None and varied.boxes:
+            result.plot_final(panels[1], symbol=varied.symbol, values=varied.values)
+        figure.savefig(path, dpi=150)
 
 
 def write_curves(result: SimulationResult, path: Path) -> None:
@@ -80,13 +126,11 @@ def write_curves(result: SimulationResult, path: Path) -> None:
                 writer.writerow([name, int(t), repr(float(mean)), repr(float(half))])
 
 
-def draw(result: SimulationResult, path: Path, *, title: str) -> None:
-    """The curves as a picture."""
-    # Half a second to import, and only needed once there is something to draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    result.plot(figure.add_subplot(), title=title)
-    figure.savefig(path, dpi=150)
+def write_final(result: SimulationResult, varied: Varied, path: Path) -> None:
+    """Regret at the horizon by the varied parameter, as a CSV table of quantiles and the mean."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([varied.symbol, "mean", *QUANTILES])
+        for place, value in enumerate(varied.values):
+            numbers = (result.final[:, place].mean(), *result.final_quantiles[place])
+            writer.writerow([value, *(repr(float(number)) for number in numbers)])

@@ -300,3 +300,6 @@ class Example1:
     def write(self, result: Figure1, directory: Path) -> list[Path]:
         """fig1.csv, fig1.png and fig1.json."""
         return write(result, directory)
+
+
+EXPERIMENTS = (Example1(),)

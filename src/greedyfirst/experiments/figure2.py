@@ -36,8 +36,10 @@ from greedyfirst.problems import (
 N_ARMS, N_FEATURES, HORIZON, N_INSTANCES = 2, 3, 10_000, 1000
 SIGMA = 0.5
 CONTEXT_VARIANCE, CONTEXT_BOUND = 0.5, 1.0
+CONTEXTS_IN_WORDS = "N(0, 0.5 I), each coordinate clipped to [-1, 1]"
 INTERCEPT_SCALE = 0.2
 H, Q = 5.0, 1
+T0_MULTIPLE = 4  # t₀ in units of K·d
 UNKNOWN_SIGMA_START = 100.0
 WRONG_PRIOR_VARIANCE = 100.0
 LAMBDA0_MINIMUM = 1e-5
@@ -69,25 +71,36 @@ def arm_parameters(
     )
 
 
+def ols_bandit(d: int, *, h: float = H, q: int = Q) -> OLSBandit:
+    """OLS Bandit with a round-robin start."""
+    return OLSBandit(h=h, q=q, warmup="ridge", initial_pulls=d)
+
+
+def greedy_first(
+    n_arms: int, d: int, *, h: float = H, q: int = Q, t0_multiple: int = T0_MULTIPLE
+) -> GreedyFirst:
+    """Greedy-First whose test begins at 2·t₀, and whose fallback is OLS Bandit from its start."""
+    t0 = t0_multiple * n_arms * d
+    return GreedyFirst(
+        warmup="ridge",
+        t0=t0,
+        test_after=2 * t0,
+        lambda0_minimum=LAMBDA0_MINIMUM,
+        fallback=ols_bandit(d, h=h, q=q),
+        span="full",
+        carry_over=False,
+    )
+
+
 def policies(
     n_arms: int, d: int, *, sigma: float | None, prior_variance: float = 1.0
 ) -> dict[str, Policy]:
     """The six policies of the figure; d counts the intercept."""
-    ols_bandit = OLSBandit(h=H, q=Q, warmup="ridge", initial_pulls=d)
-    t0 = 4 * n_arms * d
     start = UNKNOWN_SIGMA_START
     return {
         "Greedy": Greedy(warmup="ridge"),
-        "Greedy-First": GreedyFirst(
-            warmup="ridge",
-            t0=t0,
-            test_after=2 * t0,
-            lambda0_minimum=LAMBDA0_MINIMUM,
-            fallback=ols_bandit,
-            span="full",
-            carry_over=False,
-        ),
-        "OLS Bandit": ols_bandit,
+        "Greedy-First": greedy_first(n_arms, d),
+        "OLS Bandit": ols_bandit(d),
         "OFUL": OFUL(sigma=sigma, sigma_start=start),
         "Prior-free TS": PriorFreeThompsonSampling(sigma=sigma, sigma_start=start),
         "Prior-dependent TS": ThompsonSampling(
@@ -96,32 +109,40 @@ def policies(
     }
 
 
-def panel(name: str, *, intercept: bool, correct_prior: bool) -> Experiment:
-    """One of the four panels."""
+def panel(
+    name: str,
+    *,
+    title: str,
+    intercept: bool,
+    correct_prior: bool,
+    n_arms: int = N_ARMS,
+    n_features: int = N_FEATURES,
+) -> Experiment:
+    """One of the four panels, or the like with another number of arms and features."""
     prior = "correct prior" if correct_prior else "incorrect prior"
     diversity = "no covariate diversity" if intercept else "covariate diversity"
     return Experiment(
         name=name,
-        title=f"Figure 2({name[-1]}): {prior}, {diversity}",
+        title=f"{title}: {prior}, {diversity}",
         problem=LinearProblem(
-            contexts=contexts(N_FEATURES, intercept=intercept),
-            arms=arm_parameters(N_ARMS, N_FEATURES, intercept=intercept, mixture=not correct_prior),
+            contexts=contexts(n_features, intercept=intercept),
+            arms=arm_parameters(n_arms, n_features, intercept=intercept, mixture=not correct_prior),
             noise=GaussianNoise(sigma=SIGMA),
         ),
         policies=policies(
-            N_ARMS,
-            N_FEATURES + intercept,
+            n_arms,
+            n_features + intercept,
             sigma=SIGMA if correct_prior else None,
             prior_variance=1.0 if correct_prior else WRONG_PRIOR_VARIANCE,
         ),
         horizon=HORIZON,
         n_instances=N_INSTANCES,
         settings={
-            "arms": N_ARMS,
-            "features": N_FEATURES,
+            "arms": n_arms,
+            "features": n_features,
             "intercept": intercept,
             "noise": SIGMA,
-            "contexts": "N(0, 0.5 I), each coordinate clipped to [-1, 1]",
+            "contexts": CONTEXTS_IN_WORDS,
             "arm parameters": "N(0, I)"
             if correct_prior
             else "all N(+1, I)/2 or all N(-1, I)/2, by a fair coin",
@@ -131,8 +152,8 @@ def panel(name: str, *, intercept: bool, correct_prior: bool) -> Experiment:
 
 
 EXPERIMENTS = (
-    panel("fig2a", intercept=False, correct_prior=True),
-    panel("fig2b", intercept=False, correct_prior=False),
-    panel("fig2c", intercept=True, correct_prior=True),
-    panel("fig2d", intercept=True, correct_prior=False),
+    panel("fig2a", title="Figure 2(a)", intercept=False, correct_prior=True),
+    panel("fig2b", title="Figure 2(b)", intercept=False, correct_prior=False),
+    panel("fig2c", title="Figure 2(c)", intercept=True, correct_prior=True),
+    panel("fig2d", title="Figure 2(d)", intercept=True, correct_prior=False),
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,28 +24,37 @@ STYLES = {
     "Prior-dependent TS": ("#4a4a4a", (0, (3, 1, 1, 1))),
 }
 OTHERS = ("#1b998b", "#c44900", "#5c7aea", "#8f2d56", "#7a9e00", "#00798c")
-# Past this ratio between the highest curve and the second the legend gives the numbers as well.
-BAND_OPACITY = 0.18
+#: Colours of a family of curves run along this map, short of its yellow end.
+FAMILY_MAP, FAMILY_END = "plasma", 0.88
+FAMILY_LINES = ("-", "--", "-.")
+BAND_OPACITY, FAMILY_BAND_OPACITY = 0.18, 0.1  # bands of a family lie over one another
 
 
 def plot_curves(
-    result: SimulationResult, axes: Axes | None = None, *, title: str | None = None
+    result: SimulationResult,
+    axes: Axes | None = None,
+    *,
+    title: str | None = None,
+    family: bool = False,
 ) -> Axes:
-    """Mean regret with 95 % bands; the legend lists policies in the order of their last means."""
-    if axes is None:
-        axes = Figure(figsize=(7.2, 4.6), layout="constrained").add_subplot()
-    order = sorted(range(len(result.policies)), key=lambda place: -result.mean[place, -1])
-    rest = iter(OTHERS * len(order))
-    styles = {
-        name: STYLES[name] if name in STYLES else (next(rest), "-") for name in result.policies
-    }
+    """Mean regret with 95 % bands.
+
+    The legend lists policies in the order of their last means. In a ``family`` they differ in one
+    parameter: colours and the legend, beside the curves, follow the order of the policies.
+    """
+    axes = _new_axes() if axes is None else axes
+    order = list(range(len(result.policies)))
+    if not family:
+        order.sort(key=lambda place: -result.mean[place, -1])
+    styles = _family_styles(len(order)) if family else _styles(result.policies)
+    opacity = FAMILY_BAND_OPACITY if family else BAND_OPACITY
     for place in order:
         name = result.policies[place]
-        colour, line = styles[name]
+        colour, line = styles[place]
         mean, half = result.mean[place], result.half_width[place]
         axes.plot(result.steps, mean, color=colour, linestyle=line, label=name, linewidth=1.8)
         axes.fill_between(
-            result.steps, mean - half, mean + half, color=colour, alpha=BAND_OPACITY, linewidth=0
+            result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
         )
     axes.set_xlabel("rounds t")
     axes.set_ylabel("mean cumulative regret")
@@ -49,7 +62,59 @@ def plot_curves(
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    if family:
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        axes.legend(frameon=False)
     if title is not None:
         axes.set_title(title, fontsize=11)
     return axes
+
+
+def plot_boxes(
+    result: SimulationResult, axes: Axes | None = None, *, symbol: str, values: Sequence[float]
+) -> Axes:
+    """Regret at the horizon: quartiles, whiskers at 5 and 95 %, a diamond at the mean."""
+    axes = _new_axes() if axes is None else axes
+    keys = ("whislo", "q1", "med", "q3", "whishi")
+    boxes = [
+        {**dict(zip(keys, numbers, strict=True)), "mean": mean, "label": f"{value:g}"}
+        for numbers, mean, value in zip(
+            result.final_quantiles, result.final.mean(axis=0), values, strict=True
+        )
+    ]
+    drawn = axes.bxp(
+        boxes,
+        showfliers=False,
+        showmeans=True,
+        patch_artist=True,
+        widths=0.6,
+        medianprops={"color": "black"},
+        meanprops={"marker": "D", "markerfacecolor": "white", "markeredgecolor": "black"},
+    )
+    for box, (colour, _) in zip(drawn["boxes"], _family_styles(len(boxes)), strict=True):
+        box.set_facecolor(colour)
+        box.set_alpha(0.6)
+    axes.set_yscale("log")
+    axes.set_xlabel(symbol)
+    axes.set_ylabel(f"regret at T = {result.horizon}")
+    axes.grid(axis="y", alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title("quartiles, 5 % and 95 %, mean (diamond)", fontsize=11)
+    return axes
+
+
+def _new_axes() -> Axes:
+    return Figure(figsize=(7.2, 4.6), layout="constrained").add_subplot()
+
+
+def _styles(names: Sequence[str]) -> list[tuple[Any, Any]]:
+    """A colour and a line style for each policy."""
+    rest = cycle(OTHERS)
+    return [STYLES[name] if name in STYLES else (next(rest), "-") for name in names]
+
+
+def _family_styles(size: int) -> list[tuple[Any, Any]]:
+    """Colours along the map; line styles take turns, to tell neighbours apart."""
+    colours = colormaps[FAMILY_MAP](np.linspace(0.0, FAMILY_END, size))
+    return list(zip(colours, cycle(FAMILY_LINES), strict=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from greedyfirst import data_file
-from greedyfirst.validation import FloatArray
+from greedyfirst.validation import FloatArray, wrong
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
+
+#: The levels of a box plot; the whiskers are far out because regret is skewed.
+QUANTILES = {
+    "lower_whisker": 0.05,
+    "lower_quartile": 0.25,
+    "median": 0.5,
+    "upper_quartile": 0.75,
+    "upper_whisker": 0.95,
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +67,40 @@ class SimulationResult:
             if self.watched[place]
         }
 
+    @property
+    def final_quantiles(self) -> FloatArray:
+        """Quantiles of regret at the horizon, (n_policies, 5): 5, 25, 50, 75 and 95 %."""
+        quantiles: FloatArray = np.quantile(self.final, list(QUANTILES.values()), axis=0).T
+        return quantiles
+
+    @classmethod
+    def joined(cls, parts: Sequence[SimulationResult]) -> SimulationResult:
+        """Simulations of one seed, horizon and number of instances, with all their policies."""
+        first = parts[0]
+        if len({(part.seed, part.horizon, part.n_instances) for part in parts}) > 1:
+            raise wrong("parts", parts, "results of one seed, horizon and number of instances")
+        names = tuple(name for part in parts for name in part.policies)
+        if len(set(names)) < len(names):
+            raise wrong("parts", names, "results whose policies have different names")
+        return cls(
+            policies=names,
+            steps=first.steps,
+            mean=np.concatenate([part.mean for part in parts]),
+            half_width=np.concatenate([part.half_width for part in parts]),
+            final=np.concatenate([part.final for part in parts], axis=1),
+            switched_at=np.concatenate([part.switched_at for part in parts], axis=1),
+            eigenvalue_computations=np.concatenate(
+                [part.eigenvalue_computations for part in parts], axis=1
+            ),
+            pulls=_beside([part.pulls for part in parts]),
+            culprit=np.concatenate([part.culprit for part in parts], axis=1),
+            weakest=_beside([part.weakest for part in parts]),
+            watched=tuple(watched for part in parts for watched in part.watched),
+            seconds=np.concatenate([part.seconds for part in parts]),
+            horizon=first.horizon,
+            seed=first.seed,
+        )
+
     def table(self) -> str:
         """Mean regret at the last plotted step, best first."""
         last = int(self.steps[-1])
@@ -92,11 +136,19 @@ class SimulationResult:
             }
         )
 
-    def plot(self, axes: Axes | None = None, *, title: str | None = None) -> Axes:
-        """Regret curves with 95 % confidence bands."""
+    def plot(
+        self, axes: Axes | None = None, *, title: str | None = None, family: bool = False
+    ) -> Axes:
+        """Regret curves with 95 % confidence bands; ``family``: one policy, a parameter varied."""
         from greedyfirst.simulation.plot import plot_curves
 
-        return plot_curves(self, axes, title=title)
+        return plot_curves(self, axes, title=title, family=family)
+
+    def plot_final(self, axes: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
+        """Regret at the horizon as box plots, against the value of each policy."""
+        from greedyfirst.simulation.plot import plot_boxes
+
+        return plot_boxes(self, axes, symbol=symbol, values=values)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file of plain data."""
@@ -114,6 +166,13 @@ class SimulationResult:
         header, arrays = data_file.read(path, "simulation")
         header["policies"], header["watched"] = tuple(header["policies"]), tuple(header["watched"])
         return cls(**header, **arrays)
+
+
+def _beside(parts: Sequence[FloatArray]) -> FloatArray:
+    """Arrays (n_instances, n_policies, n) side by side; shorter ones end in zeros."""
+    width = max(part.shape[2] for part in parts)
+    wide = [np.pad(part, ((0, 0), (0, 0), (0, width - part.shape[2]))) for part in parts]
+    return np.concatenate(wide, axis=1)
 
 
 _ARRAYS = (
