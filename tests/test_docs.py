@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from greedyfirst.experiments import EXPERIMENTS
@@ -45,6 +46,10 @@ OTHERS = [p for p in commands() if p not in OWN]
 
 @pytest.mark.parametrize("line", OWN)
 def test_commands_run(line, tmp_path):
+    (tmp_path / "arms.csv").write_text("1,0\n-0.5,0.866\n-0.5,-0.866\n")
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(200, 2))]
+    (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

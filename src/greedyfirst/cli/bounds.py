@@ -31,6 +31,7 @@ def bounds(
     ] = None,
     lambda0: Annotated[float | None, typer.Option(help="λ₀ of Greedy-First's test.")] = None,
     t0: Annotated[int | None, typer.Option(help="t₀ of Greedy-First's test.")] = None,
+    horizon: Annotated[int, typer.Option(help="Rounds, of runs and of the regret bound.")] = 2000,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Simulate the truth and plot it over the bounds.")
     ] = False,
@@ -38,10 +39,12 @@ def bounds(
     seed: Seed = 10,
     out: Out = Path("figures"),
 ) -> None:
-    """How likely greedy succeeds, by the theorems: success probabilities and their constants."""
+    """What the theorems promise for given arms: regret, chances to succeed, all constants."""
     number("--sigma", sigma, above=0)
     number("--x-max", x_max, above=0)
     whole_number("--runs", runs, at_least=1)
+    whole_number("--horizon", horizon, at_least=3)
+    whole_number("--seed", seed, at_least=0)
     if (lambda0 is None) != (t0 is None):
         raise wrong("--lambda0 and --t0", (lambda0, t0), "given together, or not at all")
     parameters = read_arms(arms)
@@ -56,6 +59,7 @@ def bounds(
         lambda0=lambda0,
         t0=t0,
         n_runs=runs if simulate else 0,
+        horizon=horizon,
         seed=seed,
     )
     typer.echo(report.table())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +27,12 @@ from greedyfirst.problems import (
 from greedyfirst.theory import (
     EigenvalueSample,
     ProblemConstants,
+    RegretInputs,
     SuccessInputs,
     choose_lead,
+    diversity_constant,
     greedy_first_success,
+    greedy_regret,
     greedy_success,
     greedy_success_limit,
     simple_greedy_success,
@@ -112,7 +116,7 @@ def report_bounds(
     horizon: int = 2000,
     seed: int = 10,
 ) -> BoundsReport:
-    """What Theorems 2 and 4 promise for given arms, contexts and noise.
+    """What Theorems 1, 2 and 4 promise for given arms, contexts and noise.
 
     Parameters
     ----------
@@ -128,8 +132,10 @@ def report_bounds(
         The lead of Assumption 4; ``None`` finds the best one.
     lambda0, t0
         Of Greedy-First's test; ``None`` leaves Theorem 4 out.
-    n_runs, horizon
+    n_runs
         Simulated runs at each noise for the curves; 0 for none.
+    horizon
+        T, of the runs and of Theorem 1.
     seed
         Of everything.
     """
@@ -149,6 +155,7 @@ def report_bounds(
             remark=f"optimal arms {list(lead.optimal)}, sub-optimal {list(lead.suboptimal)}",
         ),
     ]
+    lines += _regret_lines(constants, contexts, sigma, horizon)
     if not lead.holds or not lead.lambda1 > 0:
         undecided = f"arms {list(lead.undecided)} neither lead nor trail by h"
         lines.append(Line(what="S^gb (Theorem 2)", value=0.0, remark=f"no promise: {undecided}"))
@@ -161,6 +168,36 @@ def report_bounds(
         settings = {"horizon": horizon, "n_runs": n_runs, "seed": seed}
         curves = _curves(inputs, sample, arms, contexts, test, settings)
     return BoundsReport(lines=tuple(lines), curves=tuple(curves))
+
+
+def _regret_lines(
+    constants: ProblemConstants, contexts: ContextDistribution, sigma: float, horizon: int
+) -> list[Line]:
+    """Covariate diversity and the margin, and Theorem 1 where it applies."""
+    diversity, margin = diversity_constant(contexts), constants.margin()
+    lines = [
+        Line(what="λ₀ (Assumption 3)", value=diversity.lower, remark=diversity.lemma),
+        Line(what="C₀ (margin)", value=margin.value, worst=margin.upper, remark="Assumption 2"),
+    ]
+    if constants.n_arms != 2 or not diversity.lower > 0.0:
+        why = "more than two arms" if constants.n_arms != 2 else "no covariate diversity"
+        return [
+            *lines,
+            Line(what="regret (Theorem 1)", value=math.inf, remark=f"no promise: {why}"),
+        ]
+    bound = greedy_regret(
+        RegretInputs(
+            n_features=constants.n_features,
+            horizon=horizon,
+            x_max=float(constants.x_max or 0),
+            b_max=constants.b_max,
+            sigma=sigma,
+            margin_constant=margin.upper,
+            lambda0=diversity.lower,
+        )
+    )
+    says = f"at T = {horizon}; {bound.trivial_bound:.4g} needs no theorem"
+    return [*lines, Line(what="regret (Theorem 1)", value=bound.bound, remark=says)]
 
 
 def _success_lines(

@@ -151,7 +151,13 @@ class CovariateDiversity:
         if axes is None:
             axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
         shares = (np.arange(len(self.profile)) + 0.5) / max(len(self.profile), 1)
-        axes.plot(shares, self.profile, ".", color="#30638e", label="random half-spaces")
+        axes.plot(
+            shares,
+            self.profile,
+            ".",
+            color="#30638e",
+            label="random half-spaces, on a part of the rows",
+        )
         lines = (
             ("symmetric", self.ceiling, "#4a4a4a", ":"),
             ("upper bound on λ₀", self.upper, "#d1495b", "-"),

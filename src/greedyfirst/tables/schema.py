@@ -1,0 +1,218 @@
+"""What the columns of a table mean, and how a row of them becomes a context."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from greedyfirst.tables.columns import check_frame, close_names, is_missing
+from greedyfirst.tables.features import Categorical, Numeric
+from greedyfirst.validation import FloatArray, flag, wrong
+
+__all__ = ["Categorical", "Numeric", "Schema"]
+
+VERSION = 1
+_FORMAT = "greedyfirst schema"
+_KINDS: dict[str, type[Numeric] | type[Categorical]] = {
+    "numeric": Numeric,
+    "categorical": Categorical,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Named features in order, and the encoding of rows of them as float64 arrays.
+
+    Parameters
+    ----------
+    features : sequence of Numeric or Categorical
+        In the order of the encoded columns; the order of a table's columns does not matter.
+    intercept : bool
+        Put a column of ones first. Each categorical then goes without its reference level's column,
+        which would make the columns collinear.
+    impute : mapping
+        By a feature's name, the number or level that stands for a missing value. A feature that is
+        not in it may not be missing.
+    """
+
+    features: Sequence[Numeric | Categorical]
+    intercept: bool = False
+    impute: Mapping[str, float | str] = field(default_factory=dict, hash=False)
+    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _places: tuple[tuple[Numeric | Categorical, slice], ...] = field(
+        init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        features = _check_features(self.features)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "intercept", flag("intercept", self.intercept))
+        object.__setattr__(self, "impute", _check_impute(self.impute, features))
+        names = ["intercept"] if self.intercept else []
+        places = []
+        for feature in features:
+            start = len(names)
+            names += feature.encoded_names(self.intercept)
+            places.append((feature, slice(start, len(names))))
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"two encoded columns are named {twice!r}; rename a feature")
+        object.__setattr__(self, "_names", tuple(names))
+        object.__setattr__(self, "_places", tuple(places))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the encoded columns: "intercept" if any, "age", "sex=female" and so on."""
+        return self._names
+
+    @property
+    def n_features(self) -> int:
+        """The number d of encoded columns."""
+        return len(self._names)
+
+    def encode(self, frame: pd.DataFrame) -> FloatArray:
+        """The contexts (n, d) of the frame's rows; columns that are no features are not looked at.
+
+        Works column by column: apart from the result, a few columns' memory is needed.
+        """
+        check_frame(frame)
+        columns = [str(name) for name in frame.columns]
+        for feature in self.features:
+            if feature.name not in columns:
+                raise ValueError(
+                    f"column {feature.name!r} is missing from the table"
+                    + close_names(feature.name, columns)
+                )
+        encoded = np.empty((len(frame), self.n_features))
+        encoded[:, : self.intercept] = 1
+        for feature, place in self._places:
+            fill = self.impute.get(feature.name)
+            out = encoded[:, place]
+            feature.encode_column(frame[feature.name], fill, self.intercept, out)
+        return encoded
+
+    def encode_row(self, row: Mapping[str, Any]) -> FloatArray:
+        """The context (d,) of one row, a value for each feature by its name."""
+        if not isinstance(row, Mapping):
+            raise wrong("row", row, "a mapping from feature names to values")
+        known = [feature.name for feature in self.features]
+        for name in row:
+            if name not in known:
+                raise wrong("each name of row", name, "a feature" + close_names(name, known))
+        encoded = np.empty(self.n_features)
+        encoded[: self.intercept] = 1
+        for feature, place in self._places:
+            feature.encode_value(self._value(row, feature), self.intercept, encoded[place])
+        return encoded
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain data that JSON can hold."""
+        return {
+            "format": _FORMAT,
+            "version": VERSION,
+            "intercept": self.intercept,
+            "features": [feature.to_dict() for feature in self.features],
+            "impute": dict(self.impute),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """The schema that :meth:`to_dict` described."""
+        if not isinstance(data, Mapping) or data.get("format") != _FORMAT:
+            raise wrong("data", data, f"a mapping with the format {_FORMAT!r}")
+        if data.get("version") != VERSION:
+            raise wrong("version", data.get("version"), f"{VERSION}, which this release reads")
+        wanted = {"format", "version", "intercept", "features", "impute"}
+        if set(data) != wanted:
+            raise wrong("entries of data", sorted(map(str, data)), ", ".join(sorted(wanted)))
+        features = data["features"]
+        if not isinstance(features, Sequence) or isinstance(features, str):
+            raise wrong("features", features, "a list of features")
+        return cls(
+            features=[_feature(item) for item in features],
+            intercept=data["intercept"],
+            impute=data["impute"],
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema as JSON; readers see the old file or the new one, never half of it."""
+        target = Path(path)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_bytes(text.encode())
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a file of :meth:`save`; a damaged or foreign file raises ValueError."""
+        content = Path(path).read_bytes()
+        try:
+            return cls.from_dict(json.loads(content))
+        except (ValueError, RecursionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(
+                f"{path} is not a greedyfirst schema file, or it is damaged ({reason})"
+            ) from None
+
+    def _value(self, row: Mapping[str, Any], feature: Numeric | Categorical) -> float | str:
+        where = f"feature {feature.name!r}"
+        if feature.name not in row:
+            raise ValueError(f"{where} is missing from row, which has {_listed(row)}")
+        value = row[feature.name]
+        if is_missing(value) and feature.name in self.impute:
+            return self.impute[feature.name]
+        return feature.check_value(where, value)
+
+
+def _check_features(value: Any) -> tuple[Numeric | Categorical, ...]:
+    expected = "a sequence of Numeric and Categorical, at least one"
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise wrong("features", value, expected)
+    for item in value:
+        if not isinstance(item, (Numeric, Categorical)):
+            raise wrong("features", item, expected)
+    names = [item.name for item in value]
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong("features", name, "of different names")
+    return tuple(value)
+
+
+def _check_impute(
+    value: Any, features: tuple[Numeric | Categorical, ...]
+) -> dict[str, float | str]:
+    if not isinstance(value, Mapping):
+        raise wrong("impute", value, "a mapping from feature names to values")
+    by_name = {feature.name: feature for feature in features}
+    for name in value:
+        if name not in by_name:
+            raise wrong("each name of impute", name, "a feature" + close_names(name, [*by_name]))
+    return {
+        name: by_name[name].check_value(f"impute of {name!r}", filled)
+        for name, filled in value.items()
+    }
+
+
+def _listed(row: Mapping[str, Any]) -> str:
+    return ", ".join(repr(name) for name in list(row)[:8]) if row else "no entries"
+
+
+def _feature(item: Any) -> Numeric | Categorical:
+    kind = item.get("kind") if isinstance(item, Mapping) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise wrong("each feature", item, "a mapping of kind 'numeric' or 'categorical'")
+    options = {str(name): value for name, value in item.items() if name != "kind"}
+    try:
+        return _KINDS[kind](**options)
+    except TypeError:
+        raise wrong(f"entries of a {kind} feature", sorted(options), "its options") from None

@@ -1,0 +1,217 @@
+"""Files as tables: types, and one sentence for each file that is no table."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from greedyfirst.tables import csv_reading, read_table
+
+
+def written(folder, content, name="x.csv"):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_types_of_columns(tmp_path):
+    text = b"n,x,gap,truth,text,day\n1,0.5,1,true,a,2020-01-01\n2,1e3,,False,NA,2020-01-02\n"
+    frame = read_table(written(tmp_path, text))
+    assert [str(dtype) for dtype in frame.dtypes[:4]] == ["int64", "float64", "float64", "boolean"]
+    assert frame["n"].tolist() == [1, 2]
+    assert frame["x"].tolist() == [0.5, 1000.0]
+    assert frame["gap"].isna().tolist() == [False, True]
+    assert frame["truth"].tolist() == [True, False]
+    assert frame["text"].isna().tolist() == [False, True]
+    assert frame["day"].tolist() == ["2020-01-01", "2020-01-02"]
+
+
+SAME = {
+    "x.csv": lambda text: text,
+    "x.CSV": lambda text: text,
+    "x.csv.gz": gzip.compress,
+    "x.tsv": lambda text: text.replace(b",", b"\t"),
+    "x.tsv.gz": lambda text: gzip.compress(text.replace(b",", b"\t")),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_endings(name, tmp_path):
+    frame = read_table(written(tmp_path, SAME[name](b"a,b\n1,x\n2,y\n"), name))
+    assert frame.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_text_as_other_programs_write_it(tmp_path):
+    content = b'\xef\xbb\xbfa,"b, quoted"\r\n1,"two\nlines"\r\n\r\n2," ""x"" "\r\n'
+    frame = read_table(written(tmp_path, content))
+    assert frame.to_dict("list") == {"a": [1, 2], "b, quoted": ["two\nlines", ' "x" ']}
+
+
+def test_floats_are_read_exactly(tmp_path):
+    values = np.random.default_rng(0).normal(size=1000)
+    text = "a\n" + "".join(f"{value!r}\n" for value in values.tolist())
+    assert read_table(written(tmp_path, text.encode()))["a"].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "dtype"),
+    [
+        ("1", "2.5", "float64"),
+        ("1", " 2.5 ", "float64"),
+        ("1", "99999999999999999999", "float64"),
+        ("", "7", "float64"),
+        ("1", "x", "str"),
+        ("1.50", "x", "str"),
+        ("true", "x", "str"),
+        ("", "x", "str"),
+        ("1", "true", "boolean"),
+    ],
+)
+def test_types_settle_over_the_whole_file(first, last, dtype, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_reading, "BLOCK_BYTES", 64)
+    rows = [first] * 50 + [last]
+    frame = read_table(written(tmp_path, b"a,b\n1," + "\n1,".join(rows).encode()))
+    assert len(frame) == 51
+    kind = "str" if isinstance(frame["b"].iloc[-1], str) else str(frame["b"].dtype)
+    assert kind == dtype
+    if dtype == "str":
+        assert frame["b"].fillna("").tolist() == rows
+
+
+def test_quoted_line_breaks_across_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_reading, "BLOCK_BYTES", 64)
+    cell = '"' + "line\n" * 9 + '"'
+    frame = read_table(written(tmp_path, ("a,b\n" + f"1,{cell}\n" * 30).encode()))
+    assert frame["b"].tolist() == ["line\n" * 9] * 30
+
+
+HEADER_ONLY = "has a header but no rows"
+BAD = {
+    "empty": (b"", "is empty"),
+    "blank lines": (b"\n\r\n", "is empty"),
+    "header": (b"a,b\n", HEADER_ONLY),
+    "header without a line's end": (b"a,b", HEADER_ONLY),
+    "header and blank lines": (b"a,b\n\n\n", HEADER_ONLY),
+    "same names": (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
+    "no name": (b",b\n1,2\n", "column 1 has no name"),
+    "short row": (b"a,b\n1,2\n3\n", "data row 2 has 1 cell, the first line has 2"),
+    "long row": (b"a,b\n1,2\n\n3,4,5\n", "data row 2 has 3 cells, the first line has 2"),
+    "long row, quoted names": (b'"a,x","b,x"\n1,2\n3,4,5\n', "data row 2 has 3 cells"),
+    "Latin-1 cell": (b"a,b\n1,x\n2,\xe9\n", "column 'b', data row 2 is not UTF-8 text"),
+    "Latin-1 header": (b"a,\xe9\n1,2\n", "header of"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "is not UTF-8 text"),
+    "open quote": (b'a,b\n1,2\n3,"x\n4,5\n', "column 'b', data row 2 has a quotation mark"),
+}
+
+
+def refusal(path):
+    with pytest.raises(ValueError, match=r".") as caught:
+        read_table(path)
+    said = str(caught.value)
+    assert str(path) in said
+    assert "\n" not in said
+    assert len(said) < 250 + len(str(path))
+    assert type(caught.value) is ValueError
+    return said
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_text(case, tmp_path):
+    content, expected = BAD[case]
+    assert expected in refusal(written(tmp_path, content))
+
+
+@pytest.mark.parametrize("case", ["long row", "Latin-1 cell"])
+def test_faults_far_down(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_reading, "BLOCK_BYTES", 256)
+    fault = BAD[case][0].splitlines()[-1]
+    said = refusal(written(tmp_path, b"a,b\n" + b"1,2\n" * 5000 + fault + b"\n6,7\n"))
+    assert "data row 5001" in said
+
+
+def check_big_cell(folder, megabytes, *, open_quote=False):
+    cell = b'"' + b"1,2\n" * (megabytes * 250_000) if open_quote else b"x" * (megabytes * 1_000_000)
+    path = written(folder, b"a,b\n1,y\n2," + cell + b"\n3,z\n")
+    assert "data row 2 has more than 4 MB" in refusal(path)
+
+
+@pytest.mark.parametrize("open_quote", [False, True])
+def test_big_cell(open_quote, tmp_path):
+    check_big_cell(tmp_path, 20, open_quote=open_quote)
+
+
+@pytest.mark.nightly
+def test_huge_cell(tmp_path):
+    check_big_cell(tmp_path, 100)
+
+
+def test_long_header(tmp_path):
+    assert "header of more than 4 MB" in refusal(written(tmp_path, b"a" * 9_000_000 + b",b\n1,2\n"))
+
+
+BAD_FILES = {
+    "not gzip": ("x.csv.gz", b"a,b\n1,2\n", "not a gzip file"),
+    "half of a gzip": ("x.csv.gz", gzip.compress(b"a,b\n1,2\n" * 1000)[:-20], "damaged"),
+    "ending": ("x.xls", b"a,b\n1,2\n", "name it .csv"),
+    "not Parquet": ("x.parquet", b"a,b\n1,2\n", "is not a Parquet file"),
+    "damaged Parquet": ("x.parquet", b"PAR1 rubbish PAR1", "damaged Parquet"),
+    "empty Parquet": ("x.parquet", b"", "is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files(case, tmp_path):
+    name, content, expected = BAD_FILES[case]
+    assert expected in refusal(written(tmp_path, content, name))
+
+
+def test_directory(tmp_path):
+    assert "is a directory" in refusal(tmp_path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.csv does not exist"):
+        read_table(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.data", "x.csv"])
+def test_parquet_is_known_by_content(name, tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": [0.5, 1.5]}, index=[7, 9])
+    frame.to_parquet(tmp_path / name)
+    read = read_table(tmp_path / name)
+    assert read.columns.tolist() == ["a", "b", "c"]
+    assert read.index.tolist() == [0, 1]
+    assert read["b"].isna().tolist() == [False, True]
+    assert (str(read["a"].dtype), str(read["c"].dtype)) == ("int64", "float64")
+
+
+def test_parquet_columns_that_are_no_features(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": [1], "b": [[1, 2]]}), path)
+    assert "column 'b' holds list" in refusal(path)
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
+    assert "no rows" in refusal(path)
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), path)
+    assert "both named 'a'" in refusal(path)
+
+
+def test_damaged_parquet_data(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": np.arange(1000)}), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[4:60] = b"\xff" * 56
+    path.write_bytes(content)
+    assert "damaged Parquet" in refusal(path)
+
+
+def test_parquet_decimals_and_dates(tmp_path):
+    path = tmp_path / "x.parquet"
+    decimals = pa.array([1, None], pa.decimal128(5, 2))
+    days = pa.array([0, 1], pa.date32())
+    pq.write_table(pa.table({"a": decimals, "day": days}), path)
+    frame = read_table(path)
+    assert str(frame["a"].dtype) == "float64"
+    assert frame["day"].tolist() == ["1970-01-01", "1970-01-02"]

@@ -1,0 +1,139 @@
+"""`greedyfirst bounds` and `greedyfirst diversity`, as a user meets them."""
+
+import re
+
+import numpy as np
+import pytest
+
+from greedyfirst.cli import main
+
+EXAMPLE = "1,0\n-0.5,0.8660254\n-0.5,-0.8660254\n"
+
+
+def call(monkeypatch, capsys, *arguments):
+    """Exit code, output and errors of a call in this process."""
+    monkeypatch.setattr("sys.argv", ["greedyfirst", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr()
+    return end.value.code, said.out, said.err
+
+
+@pytest.fixture
+def greedyfirst(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+def number_in(table, what):
+    """The first number of a row of a printed table."""
+    line = next(line for line in table.splitlines() if what in line)
+    return float(re.findall(r"-?\d[\d.e+-]*", line.split("│")[2])[0])
+
+
+def test_bounds_of_example_1(greedyfirst, tmp_path):
+    (tmp_path / "arms.csv").write_text(EXAMPLE)
+    arguments = ["bounds", "arms.csv", "--sigma", 0.003, "--pulls", 20, "--h", 0.3]
+    code, said, errors = greedyfirst(*arguments, "--lambda0", 0.01, "--t0", 1000)
+    assert (code, errors) == (0, "")
+    assert number_in(said, "λ₁(h)") == pytest.approx(0.0255, abs=3e-4)
+    assert number_in(said, "S^gb") == pytest.approx(0.611, abs=0.01)
+    assert "more than two arms" in said  # of Theorem 1
+    assert "Theorem 4" in said
+
+
+def test_bounds_with_the_simulated_truth(greedyfirst, tmp_path):
+    (tmp_path / "arms.csv").write_text("1,0\n-1,0\n")
+    arguments = ["bounds", "arms.csv", "--sigma", 0.01, "--pulls", 20, "--h", 0.3, "--simulate"]
+    code, said, errors = greedyfirst(*arguments, "--runs", 3, "--horizon", 200, "--out", "made")
+    assert (code, errors) == (0, "")
+    assert number_in(said, "λ₀ (Assumption 3)") == pytest.approx(1 / 8)  # R²/(2(d + 2))
+    assert number_in(said, "Theorem 1") > 0
+    table = (tmp_path / "made" / "bounds.csv").read_text().splitlines()
+    assert table[0] == "curve,sigma,probability,half_width"
+    assert {line.split(",")[0] for line in table[1:]} == {
+        "Theorem 2",
+        "simulated: estimates stay inside",
+        "simulated: no costly decision",
+    }
+    assert (tmp_path / "made" / "bounds.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "expected"),
+    [
+        (["--sigma", -1, "--pulls", 5], EXAMPLE, "--sigma must be a finite number above 0"),
+        (["--sigma", 1, "--pulls", 1], EXAMPLE, "at least 2"),
+        (["--sigma", 1, "--pulls", 5, "--h", -0.1], EXAMPLE, "Assumption 4"),
+        (["--sigma", 1, "--pulls", 5, "--contexts", "moon"], EXAMPLE, "contexts must be one of"),
+        (["--sigma", 1, "--pulls", 5, "--t0", 10], EXAMPLE, "given together"),
+        (["--sigma", 1, "--pulls", 5], "1,0\n", "2 or more arms"),
+        (["--sigma", 1, "--pulls", 5], "1,0\n1\n", "row 2 of arms.csv"),
+        (["--sigma", 1, "--pulls", 5], "1,0\n1,x\n", "row 2 of arms.csv"),
+        (["--sigma", 1, "--pulls", 5], "", "2 or more arms"),
+    ],
+)
+def test_bounds_refuse_in_one_sentence(greedyfirst, tmp_path, options, content, expected):
+    (tmp_path / "arms.csv").write_text(content)
+    code, said, errors = greedyfirst("bounds", "arms.csv", *options)
+    assert (code, said) == (2, "")
+    assert expected in errors
+    assert len(errors.splitlines()) == 1
+
+
+def write_contexts(path, *, columns=("age", "weight", "lab"), shift=0.0):
+    rows = np.random.default_rng(1).normal(size=(400, len(columns))) + shift
+    lines = [",".join(columns), *(",".join(f"{x:.4f}" for x in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_diversity_of_a_table(greedyfirst, tmp_path):
+    write_contexts(tmp_path / "patients.csv")
+    code, said, errors = greedyfirst(
+        "diversity", "patients.csv", "--html", "--png", "--out", "made"
+    )
+    assert (code, errors) == (0, "")
+    assert "Probably" in said or "Yes" in said
+    page = (tmp_path / "made" / "patients-diversity.html").read_text()
+    assert "data:image/png;base64," in page
+    assert not re.search(r'(src|href)="https?:', page)
+    assert "age" in page
+    assert (tmp_path / "made" / "patients-diversity.png").stat().st_size > 10_000
+
+
+def test_an_intercept_or_a_label_left_in_is_found(greedyfirst, tmp_path):
+    write_contexts(tmp_path / "patients.csv")
+    code, said, _ = greedyfirst("diversity", "patients.csv", "--intercept", "--png")
+    assert code == 0
+    assert "intercept" in said
+    assert "\nNo" in said
+    assert "no picture" in said
+    write_contexts(tmp_path / "old.csv", shift=10.0)
+    assert "\nNo" in greedyfirst("diversity", "old.csv")[1]
+    assert "\nNo" not in greedyfirst("diversity", "old.csv", "--standardise")[1]
+
+
+def test_a_table_without_a_header(greedyfirst, tmp_path):
+    (tmp_path / "plain.csv").write_text("1,-2\n-1,2\n2,1\n-2,-1\n0.5,3\n")
+    code, said, _ = greedyfirst("diversity", "plain.csv", "--no-header")
+    assert code == 0
+    assert "rows, columns, rank           5, 2, 2" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["nowhere.csv"], "nowhere.csv does not exist"),
+        (["patients.csv", "--label", "does"], "does"),
+        (["patients.csv", "--drop", "height"], "height"),
+        (["patients.csv", "--impute", "magic"], "impute"),
+        (["empty.csv"], "empty.csv is empty"),
+    ],
+)
+def test_diversity_refuses_in_one_sentence(greedyfirst, tmp_path, arguments, expected):
+    write_contexts(tmp_path / "patients.csv")
+    (tmp_path / "empty.csv").write_text("")
+    code, said, errors = greedyfirst("diversity", *arguments)
+    assert (code, said) == (2, "")
+    assert expected in errors
+    assert len(errors.splitlines()) == 1
