@@ -131,6 +131,6 @@ def write_final(result: SimulationResult, varied: Varied, path: Path) -> None:
     with open(path, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([varied.symbol, "mean", *QUANTILES])
-        for place, value in enumerate(varied.values):
-            numbers = (result.final[:, place].mean(), *result.final_quantiles[place])
-            writer.writerow([value, *(repr(float(number)) for number in numbers)])
+        means, quantiles = result.final.mean(axis=0), result.final_quantiles
+        for value, mean, box in zip(varied.values, means, quantiles, strict=True):
+            writer.writerow([value, *(repr(float(number)) for number in (mean, *box))])
