@@ -28,7 +28,11 @@ def write_diversity_page(found: CovariateDiversity, path: Path, *, source: str) 
             ["λ₀ of the sample, at most", f"{found.upper:.6g}", "attained by the half-space below"],
             ["λ₀ of the sample, at least", f"{found.lower:.6g}", found.lower_reason],
             ["if contexts were symmetric", f"{found.ceiling:.6g}", "half of λ_min(E xx')"],
-            ["bootstrap interval", f"{low:.6g} to {high:.6g}", f"{found.sampling.confidence:.0%}"],
+            [
+                f"{found.sampling.confidence:.0%} bootstrap of it",
+                f"{low:.6g} to {high:.6g}",
+                "on rows that the search has not seen",
+            ],
         ],
     )
     page.heading("The weakest half")

@@ -36,8 +36,9 @@ def plot_curves(
     *,
     title: str | None = None,
     family: bool = False,
+    per_decision: str | None = None,
 ) -> Axes:
-    """Mean regret with 95 % bands.
+    """Mean regret with 95 % bands; divided by t under the name ``per_decision``, if that is given.
 
     The legend lists policies in the order of their last means. In a ``family`` they differ in one
     parameter: colours and the legend, beside the curves, follow the order of the policies.
@@ -51,18 +52,19 @@ def plot_curves(
     for place in order:
         name = result.policies[place]
         colour, line = styles[place]
-        mean, half = result.mean[place], result.half_width[place]
+        over = result.steps if per_decision is not None else 1.0
+        mean, half = result.mean[place] / over, result.half_width[place] / over
         axes.plot(result.steps, mean, color=colour, linestyle=line, label=name, linewidth=1.8)
         axes.fill_between(
             result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
         )
     axes.set_xlabel("rounds t")
-    axes.set_ylabel("mean cumulative regret")
+    axes.set_ylabel("mean cumulative regret" if per_decision is None else per_decision)
     axes.set_xlim(0, result.horizon)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    if family:
+    if family or per_decision is not None:  # such curves leave no corner free
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     else:
         axes.legend(frameon=False)

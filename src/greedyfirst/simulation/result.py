@@ -137,12 +137,21 @@ class SimulationResult:
         )
 
     def plot(
-        self, axes: Axes | None = None, *, title: str | None = None, family: bool = False
+        self,
+        axes: Axes | None = None,
+        *,
+        title: str | None = None,
+        family: bool = False,
+        per_decision: str | None = None,
     ) -> Axes:
-        """Regret curves with 95 % confidence bands; ``family``: one policy, a parameter varied."""
+        """Regret curves with 95 % confidence bands.
+
+        ``family``: one policy, a parameter varied. ``per_decision``: regret divided by t, under
+        this name.
+        """
         from greedyfirst.simulation.plot import plot_curves
 
-        return plot_curves(self, axes, title=title, family=family)
+        return plot_curves(self, axes, title=title, family=family, per_decision=per_decision)
 
     def plot_final(self, axes: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
         """Regret at the horizon as box plots, against the value of each policy."""

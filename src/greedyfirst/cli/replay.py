@@ -1,0 +1,102 @@
+"""`greedyfirst replay`: a classified table as a bandit problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from greedyfirst.cli.application import Jobs, Out, Seed, app
+from greedyfirst.replay import read_costs, replay_table
+from greedyfirst.replay.verdict import verdict
+from greedyfirst.reports.replay_page import write_replay
+from greedyfirst.tables import read_labels, read_table
+from greedyfirst.tables.datasets import DATA_SETS, load_data_set
+from greedyfirst.validation import whole_number, wrong
+
+
+@app.command(
+    epilog="Examples: [bold]greedyfirst replay patients.csv --label dose[/bold], "
+    "[bold]greedyfirst replay breast_cancer[/bold]"
+)
+def replay(
+    table: Annotated[
+        str,
+        typer.Argument(help="A CSV or Parquet file, or one of " + ", ".join(DATA_SETS) + "."),
+    ],
+    label: Annotated[
+        str | None, typer.Option(help="The column of classes; each class is an arm.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeat it.")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(help="A column of numbers that are categories; repeat it.")
+    ] = None,
+    intercept: Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")] = False,
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Give numbers mean 0 and variance 1.")
+    ] = False,
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="Divide each row by its length.")
+    ] = False,
+    impute: Annotated[
+        str | None, typer.Option(help="Fill missing values: mean, median or most-frequent.")
+    ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line is data: columns are f0, f1, … .")
+    ] = False,
+    costs: Annotated[
+        Path | None, typer.Option(help="A CSV file of rewards: a row per class, a column per arm.")
+    ] = None,
+    permutations: Annotated[int, typer.Option(help="Random orders of the rows.")] = 20,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where files of named data sets are.")
+    ] = None,
+    seed: Seed = 10,
+    jobs: Jobs = -1,
+    out: Out = Path("figures"),
+) -> None:
+    """Would greedy have been enough on this table, and what would each policy have cost?"""
+    whole_number("--permutations", permutations, at_least=1)
+    whole_number("--seed", seed, at_least=0)
+    if jobs != -1:
+        whole_number("--jobs", jobs, at_least=1)
+    frame, column = read_named(table, label, data_dir, header=not no_header)
+    name = Path(table).name.split(".")[0]
+    rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
+    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    replayed = replay_table(
+        frame,
+        label=column,
+        source=Path(table).name,
+        drop=tuple(drop or ()),
+        categorical=tuple(categorical or ()),
+        intercept=intercept,
+        standardise=standardise,
+        normalise=normalise,
+        impute=impute,
+        costs=rewards,
+        permutations=permutations,
+        seed=seed,
+        n_jobs=jobs,
+    )
+    typer.echo(replayed.table())
+    for sentence in verdict(replayed):
+        typer.echo(sentence)
+    for path in write_replay(replayed, out, name=name):
+        typer.echo(path)
+
+
+def read_named(
+    table: str, label: str | None, directory: Path | None, *, header: bool
+) -> tuple[pd.DataFrame, str]:
+    """A table from a file or by name, and its column of classes."""
+    if table in DATA_SETS and not Path(table).exists():
+        frame, own = load_data_set(table, directory=directory)
+        return frame, label or own
+    if label is None:
+        raise wrong("--label", None, "the name of the column of classes")
+    return read_table(table, header=header), label

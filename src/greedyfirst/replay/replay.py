@@ -1,0 +1,205 @@
+"""From a classified table to the cost of each policy."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from greedyfirst.policies import (
+    OFUL,
+    FixedArm,
+    Greedy,
+    GreedyFirst,
+    OLSBandit,
+    Oracle,
+    Policy,
+    ThompsonSampling,
+)
+from greedyfirst.problems import TableProblem
+from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.tables import infer_schema, normalise_rows, read_labels
+from greedyfirst.tables.schema import Schema
+from greedyfirst.validation import FloatArray, array, whole_number, wrong
+
+if TYPE_CHECKING:
+    import pandas
+
+GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Always the same arm"
+
+
+def default_policies(n_features: int, best_arm: int) -> dict[str, Policy]:
+    """Policies that are right on any table: minimum-norm estimates, d first pulls of each arm."""
+    ols_bandit = OLSBandit(h=1.0, q=1, warmup="pinv", initial_pulls=n_features)
+    return {
+        GREEDY: Greedy(warmup="pinv", initial_pulls=n_features),
+        GREEDY_FIRST: GreedyFirst(
+            warmup="pinv", initial_pulls=n_features, fallback=ols_bandit, span="pooled"
+        ),
+        "OLS Bandit": ols_bandit,
+        "OFUL": OFUL(),
+        "Prior-dependent TS": ThompsonSampling(),
+        ORACLE: Oracle(),
+        FIXED: FixedArm(arm=best_arm),
+    }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """What each policy would have cost on a table, over random orders of its rows."""
+
+    source: str
+    result: SimulationResult
+    schema: Schema
+    arms: tuple[str, ...]
+    #: Whether regret counts wrong decisions: rewards were 1 for the right class and 0 otherwise.
+    counts_errors: bool
+
+    @property
+    def final(self) -> FloatArray:
+        """Mean regret per decision over all rows (n_policies,)."""
+        mean: FloatArray = self.result.final.mean(axis=0) / self.result.horizon
+        return mean
+
+    @property
+    def half_width(self) -> FloatArray:
+        """Half a 95 % confidence interval of ``final`` (n_policies,)."""
+        n = self.result.n_instances
+        if n < 2:
+            return np.full(len(self.final), np.nan)
+        spread = self.result.final.std(axis=0, ddof=1) / self.result.horizon
+        half: FloatArray = 2.0 * spread / np.sqrt(n)
+        return half
+
+    @property
+    def pull_shares(self) -> FloatArray:
+        """How often each policy chose each arm (n_policies, n_arms)."""
+        shares: FloatArray = self.result.pulls.mean(axis=0) / self.result.horizon
+        return shares
+
+    def reasons(self, policy: str) -> list[tuple[str, int, float, str]]:
+        """Of a Greedy-First: per culprit arm its name, switches, median round and direction."""
+        place = self.result.policies.index(policy)
+        found = []
+        for arm, name in enumerate(self.arms):
+            here = self.result.culprit[:, place] == arm
+            if here.any():
+                rounds = float(np.median(self.result.switched_at[here, place]))
+                direction = self._direction(self.result.weakest[here, place])
+                found.append((name, int(here.sum()), rounds, direction))
+        return sorted(found, key=lambda row: -row[1])
+
+    def _direction(self, directions: FloatArray) -> str:
+        """The columns that weigh most in weakest directions."""
+        weights = np.sqrt((directions**2).mean(axis=0))
+        order = np.argsort(-weights, kind="stable")[:3]
+        names = self.schema.feature_names
+        return ", ".join(f"{names[i]} ({weights[i]:.2f})" for i in order if weights[i] > 0.01)
+
+    def table(self) -> str:
+        """For a terminal, best first."""
+        what = "wrong decisions" if self.counts_errors else "regret per decision"
+        title = f"{self.source}: {self.result.horizon} rows, {self.result.n_instances} orders"
+        table = Table(title=escape(title))
+        table.add_column("policy")
+        for heading in (what, "± (95 %)", "switched"):
+            table.add_column(heading, justify="right")
+        for place in np.argsort(self.final, kind="stable"):
+            name = self.result.policies[place]
+            cells = self.cells(int(place))
+            table.add_row(escape(name), *cells, str(self.result.switches.get(name, "")))
+        text = io.StringIO()
+        Console(file=text, width=100).print(table)
+        return text.getvalue().rstrip()
+
+    def cells(self, place: int) -> tuple[str, str]:
+        """A policy's cost and its half-width, as people read them."""
+        value, half = self.final[place], self.half_width[place]
+        if self.counts_errors:
+            return f"{value:.1%}", f"{half:.1%}"
+        return f"{value:.4g}", f"{half:.2g}"
+
+
+def replay_table(
+    frame: pandas.DataFrame,
+    *,
+    label: str,
+    source: str = "table",
+    drop: tuple[str, ...] = (),
+    categorical: tuple[str, ...] = (),
+    intercept: bool = False,
+    standardise: bool = False,
+    normalise: bool = False,
+    impute: str | None = None,
+    costs: tuple[FloatArray, tuple[str, ...]] | None = None,
+    policies: Mapping[str, Policy] | None = None,
+    permutations: int = 20,
+    seed: int = 10,
+    n_jobs: int = 1,
+) -> Replay:
+    """Replay a classified table as a bandit problem.
+
+    Each row is a decision: its columns are the context, each class is an arm, and the right arm
+    pays 1, the others 0. All policies meet the same random orders of the rows.
+
+    Parameters
+    ----------
+    frame, label
+        The table, and its column of classes.
+    source
+        Its name, for reports.
+    drop, categorical, intercept, standardise, impute
+        As in :func:`greedyfirst.tables.infer_schema`.
+    normalise
+        Divide each encoded row by its length, as the paper does.
+    costs
+        Rewards (n_classes, n_arms) and the arms' names, instead of 0 and 1: see `read_costs`.
+    policies
+        By name; `default_policies` if not given.
+    permutations
+        Random orders of the rows.
+    seed, n_jobs
+        As in :func:`greedyfirst.simulate`.
+    """
+    whole_number("permutations", permutations, at_least=1)
+    codes, classes = read_labels(frame, label)
+    schema = infer_schema(
+        frame,
+        label=label,
+        drop=drop,
+        categorical=categorical,
+        intercept=intercept,
+        standardise=standardise,
+        impute=impute,
+    )
+    contexts = schema.encode(frame)
+    if normalise:
+        contexts = normalise_rows(contexts)
+    if costs is None:
+        per_class, arms = np.eye(len(classes)), classes
+    else:
+        per_class = array("costs", costs[0], (len(classes), None))
+        arms = tuple(costs[1])
+        if len(arms) != per_class.shape[1]:
+            raise wrong("costs", arms, f"names of {per_class.shape[1]} arms")
+    rewards = per_class[codes]
+    problem = TableProblem(contexts=contexts, rewards=rewards, shuffle=True)
+    best = int(rewards.sum(axis=0).argmax())
+    chosen = default_policies(schema.n_features, best) if policies is None else policies
+    result = simulate(
+        problem,
+        chosen,
+        n_instances=permutations,
+        horizon=problem.n_rows,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    return Replay(
+        source=source, result=result, schema=schema, arms=arms, counts_errors=costs is None
+    )

@@ -1,0 +1,194 @@
+"""A classified table replayed: costs against counts by hand, reasons, files, refusals."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from greedyfirst import FixedArm, Greedy, GreedyFirst, Oracle
+from greedyfirst.cli import main
+from greedyfirst.replay import default_policies, read_costs, replay_table
+from greedyfirst.replay.verdict import verdict
+from greedyfirst.tables import Schema
+from greedyfirst.tables.datasets import DATA_SETS, load_data_set
+
+
+def patients(n=300, seed=0):
+    """Two numbers and a category decide between three doses, with some noise."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 2)), columns=["age", "weight"])
+    frame["sex"] = rng.choice(["f", "m"], size=n)
+    score = frame["age"] + 0.5 * (frame["sex"] == "m") + 0.3 * rng.normal(size=n)
+    frame["dose"] = np.select([score < -0.5, score < 0.8], ["low", "medium"], "high")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def replayed():
+    policies = {
+        "Greedy": Greedy(warmup="pinv", initial_pulls=4),
+        "Greedy-First": GreedyFirst(warmup="pinv", initial_pulls=4, t0=30, lambda0=0.5),
+        "Oracle": Oracle(),
+        "Always the same arm": FixedArm(arm=2),
+    }
+    options = {"label": "dose", "intercept": True, "source": "patients.csv"}
+    return replay_table(patients(), policies=policies, permutations=6, seed=3, **options)
+
+
+def test_arms_are_the_classes_and_features_have_the_columns_names(replayed):
+    assert replayed.arms == ("high", "low", "medium")
+    assert replayed.schema.feature_names == ("intercept", "age", "weight", "sex=m")
+
+
+def test_a_fixed_arm_and_the_oracle_cost_what_counting_says(replayed):
+    frame = patients()
+    cost = dict(zip(replayed.result.policies, replayed.final, strict=True))
+    assert cost["Always the same arm"] == pytest.approx((frame["dose"] != "medium").mean())
+    x = replayed.schema.encode(frame)
+    y = np.stack([frame["dose"] == arm for arm in replayed.arms], axis=1).astype(float)
+    chosen = (x @ np.linalg.lstsq(x, y, rcond=None)[0]).argmax(axis=1)
+    assert cost["Oracle"] == pytest.approx((y[np.arange(len(y)), chosen] == 0).mean())
+    shares = replayed.pull_shares[replayed.result.policies.index("Always the same arm")]
+    np.testing.assert_array_equal(shares, [0, 0, 1])
+    np.testing.assert_allclose(replayed.pull_shares.sum(axis=1), 1)
+
+
+def test_switches_are_explained_by_arm_and_columns(replayed):
+    reasons = replayed.reasons("Greedy-First")
+    switched = replayed.result.switches["Greedy-First"]
+    assert sum(count for _, count, _, _ in reasons) == switched == 6  # λ₀ = 0.5 is out of reach
+    for arm, _, rounds, direction in reasons:
+        assert arm in replayed.arms
+        assert rounds > 30
+        assert any(name in direction for name in replayed.schema.feature_names)
+    said = " ".join(verdict(replayed))
+    assert "switched to exploring in 6 of 6 orders" in said
+    assert reasons[0][0] in said
+
+
+def test_costs_of_classes_and_arms(tmp_path):
+    (tmp_path / "costs.csv").write_text(
+        ",treat,wait\nhigh,1,-2\nlow,-1,0.5\nmedium,0.5,0\nunused,0,0\n"
+    )
+    rewards, arms = read_costs(tmp_path / "costs.csv", ["high", "low", "medium"])
+    np.testing.assert_array_equal(rewards, [[1, -2], [-1, 0.5], [0.5, 0]])
+    assert arms == ("treat", "wait")
+    frame = patients()
+    done = replay_table(
+        frame,
+        label="dose",
+        costs=(rewards, arms),
+        policies={"Always the same arm": FixedArm(arm=0)},
+        permutations=2,
+    )
+    best = {"high": 1, "low": 0.5, "medium": 0.5}
+    paid = {"high": 1, "low": -1, "medium": 0.5}
+    regret = np.mean([best[dose] - paid[dose] for dose in frame["dose"]])
+    assert done.final[0] == pytest.approx(regret)
+    assert not done.counts_errors
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "a header that names the arms"),
+        (",a\nhigh,1\n", "'low' has none"),
+        (",a,b\nhigh,1\nlow,1,2\n", "of 3 cells"),
+        (",a\nhigh,1\nlow,x\n", "class 'low', arm 'a'"),
+        (",a\nhigh,nan\nlow,1\n", "a finite number"),
+    ],
+)
+def test_bad_costs_are_refused(tmp_path, content, expected):
+    (tmp_path / "costs.csv").write_text(content)
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        read_costs(tmp_path / "costs.csv", ["high", "low"])
+
+
+def test_bundled_tables_need_no_network():
+    bundled = [name for name, known in DATA_SETS.items() if known.bundled]
+    assert {"breast_cancer", "wine", "digits", "iris"} <= set(bundled)
+    for name in bundled:
+        frame, label = load_data_set(name)
+        assert frame[label].nunique() > 1
+        assert (frame.nunique() > 1).all()
+
+
+def test_the_papers_tables_come_from_a_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("GREEDYFIRST_DATA", raising=False)
+    (tmp_path / "warfarin.csv").write_text("1,0,2\n0,1,1\n1,1,2\n")
+    frame, label = load_data_set("warfarin", directory=tmp_path)
+    assert (label, frame.shape) == ("f2", (3, 3))
+    monkeypatch.setenv("GREEDYFIRST_DATA", str(tmp_path))
+    assert load_data_set("warfarin")[0].equals(frame)
+    monkeypatch.setenv("GREEDYFIRST_DATA", str(tmp_path / "elsewhere"))
+    with pytest.raises(ValueError, match=r"warfarin is not here: get .* PharmGKB"):
+        load_data_set("warfarin")
+
+
+def call(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr("sys.argv", ["greedyfirst", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr()
+    return end.value.code, said.out, said.err
+
+
+def test_the_command_writes_curves_picture_page_and_schema(tmp_path, monkeypatch, capsys):
+    frame = patients(120)
+    frame.to_csv(tmp_path / "patients.csv", index=False)
+    arguments = ["replay", tmp_path / "patients.csv", "--label", "dose", "--permutations", 3]
+    code, said, errors = call(monkeypatch, capsys, *arguments, "--out", tmp_path / "made")
+    assert (code, errors) == (0, "")
+    assert "Greedy" in said
+    with open(tmp_path / "made" / "patients-replay.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["policy"] for row in rows} == set(default_policies(3, 0))
+    assert all(0 <= float(row["mean"]) <= 1 for row in rows)
+    page = (tmp_path / "made" / "patients-replay.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert not re.search(r'(src|href)="https?:', page)
+    assert (tmp_path / "made" / "patients-replay.png").stat().st_size > 10_000
+    schema = Schema.load(tmp_path / "made" / "patients-schema.json")
+    assert schema.encode(frame).shape == (120, 4)
+    assert json.loads((tmp_path / "made" / "patients-schema.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "expected"),
+    [
+        ("", ["--label", "dose"], "is empty"),
+        ("a,dose\n1,x\n2,x\n", ["--label", "dose"], "at least two classes"),
+        ("a,b,dose\n1,5,x\n2,5,y\n", ["--label", "dose"], "'b'"),
+        ("a,dose\n1,x\n2,y\n", ["--label", "dosis"], "dosis"),
+        ("a,dose\n1,x\n2,y\n3,y\nred,x\n5,x\n", ["--label", "dose"], "red"),
+        ("a,dose\n1,x\n2\n", ["--label", "dose"], "data row 2"),
+        ("a,dose\n1,x\n,y\n", ["--label", "dose"], "'a'"),
+        ("a,dose\n1,x\n2,y\n", [], "--label"),
+        ("a,dose\n1,x\n2,y\n", ["--label", "dose", "--permutations", "0"], "--permutations"),
+    ],
+    ids=[
+        "empty",
+        "one class",
+        "constant column",
+        "no such label",
+        "text among numbers",
+        "ragged row",
+        "missing value",
+        "no label",
+        "no orders",
+    ],
+)
+def test_bad_tables_are_refused_in_one_sentence(
+    tmp_path, monkeypatch, capsys, content, arguments, expected
+):
+    (tmp_path / "t.csv").write_text(content)
+    code, said, errors = call(
+        monkeypatch, capsys, "replay", tmp_path / "t.csv", *arguments, "--out", tmp_path
+    )
+    assert (code, said) == (2, "")
+    assert expected in errors
+    assert len(errors.splitlines()) == 1
