@@ -12,7 +12,6 @@ from greedyfirst.policies.selection import SCORE
 from greedyfirst.problems import (
     GaussianParameters,
     GeneralizedLinearProblem,
-    TableProblem,
     UniformBall,
 )
 
@@ -114,7 +113,13 @@ def test_only_a_simulation_knows_the_true_b_max():
 
 
 def test_a_problem_that_does_not_tell_its_parameters():
-    problem = TableProblem(contexts=np.ones((10, 1)), rewards=np.ones((10, 2)))
+    class Silent:
+        n_arms, n_features = 2, 1
+
+        def draw(self, rng, horizon):
+            return np.ones((horizon, 1)), np.ones((horizon, 2)), np.zeros((horizon, 2))
+
+    problem = Silent()
     with pytest.raises(ValueError, match=r"^problem must be one with draw_parameters"):
         simulate(problem, {"a": GLMUCB(b_max=None)}, n_instances=1, horizon=10, seed=0)
 

@@ -129,6 +129,9 @@ def part(result, places, **changes):
         final=result.final[:, places],
         switched_at=result.switched_at[:, places],
         eigenvalue_computations=result.eigenvalue_computations[:, places],
+        pulls=result.pulls[:, places],
+        culprit=result.culprit[:, places],
+        weakest=result.weakest[:, places],
         **changes,
     )
 

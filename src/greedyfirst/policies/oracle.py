@@ -32,6 +32,11 @@ class Oracle(Policy):
 
     parameters: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        if self.parameters is not None:
+            rows = array("parameters", self.parameters, (None, None)).tolist()
+            object.__setattr__(self, "parameters", tuple(tuple(row) for row in rows))
+
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""
         if self.parameters is None:
