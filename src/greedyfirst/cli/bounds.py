@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from greedyfirst.cli.application import Out, Seed, app
-from greedyfirst.experiments.bounds_report import CONTEXTS, context_law, report_bounds
+from greedyfirst.problems.context_distributions.by_name import CONTEXTS, context_law
 from greedyfirst.validation import number, whole_number, wrong
 
 
@@ -40,6 +40,8 @@ def bounds(
     out: Out = Path("figures"),
 ) -> None:
     """What the theorems promise for given arms: regret, chances to succeed, all constants."""
+    from greedyfirst.experiments.bounds_report import report_bounds  # slow to import
+
     number("--sigma", sigma, above=0)
     number("--x-max", x_max, above=0)
     whole_number("--runs", runs, at_least=1)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from greedyfirst.cli.application import Out, Seed, app
-from greedyfirst.reports.diversity_page import write_diversity_page
-from greedyfirst.tables import infer_schema, normalise_rows, read_table
-from greedyfirst.theory import CovariateDiversity, measure_diversity
 from greedyfirst.validation import whole_number
+
+if TYPE_CHECKING:
+    from greedyfirst.theory import CovariateDiversity
 
 
 @app.command(
@@ -47,6 +47,11 @@ def diversity(
     out: Out = Path("figures"),
 ) -> None:
     """Whether the contexts of a table are diverse enough for greedy, and where they are not."""
+    # Slow to import, and no other command needs them.
+    from greedyfirst.reports.diversity_page import write_diversity_page
+    from greedyfirst.tables import infer_schema, normalise_rows, read_table
+    from greedyfirst.theory import measure_diversity
+
     whole_number("--seed", seed, at_least=0)
     frame = read_table(file, header=not no_header)
     schema = infer_schema(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from greedyfirst.cli.application import Jobs, Out, Seed, app
-from greedyfirst.replay import read_costs, replay_table
-from greedyfirst.replay.verdict import verdict
-from greedyfirst.reports.replay_page import write_replay
-from greedyfirst.tables import read_labels, read_table
-from greedyfirst.tables.datasets import DATA_SETS, load_data_set
 from greedyfirst.validation import whole_number, wrong
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @app.command(
@@ -24,7 +21,7 @@ from greedyfirst.validation import whole_number, wrong
 def replay(
     table: Annotated[
         str,
-        typer.Argument(help="A CSV or Parquet file, or one of " + ", ".join(DATA_SETS) + "."),
+        typer.Argument(help="A CSV or Parquet file, or a known table: breast_cancer, wine, eeg, …"),
     ],
     label: Annotated[
         str | None, typer.Option(help="The column of classes; each class is an arm.")
@@ -60,6 +57,12 @@ def replay(
     out: Out = Path("figures"),
 ) -> None:
     """Would greedy have been enough on this table, and what would each policy have cost?"""
+    # Slow to import, and no other command needs them.
+    from greedyfirst.replay import read_costs, replay_table
+    from greedyfirst.replay.verdict import verdict
+    from greedyfirst.reports.replay_page import write_replay
+    from greedyfirst.tables import read_labels
+
     whole_number("--permutations", permutations, at_least=1)
     whole_number("--seed", seed, at_least=0)
     if jobs != -1:
@@ -94,6 +97,9 @@ def read_named(
     table: str, label: str | None, directory: Path | None, *, header: bool
 ) -> tuple[pd.DataFrame, str]:
     """A table from a file or by name, and its column of classes."""
+    from greedyfirst.tables import read_table
+    from greedyfirst.tables.datasets import DATA_SETS, load_data_set
+
     if table in DATA_SETS and not Path(table).exists():
         frame, own = load_data_set(table, directory=directory)
         return frame, label or own

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Protocol
 
-from greedyfirst.experiments import figure1, figure2, figure3, more_arms, sensitivity
+from greedyfirst.experiments import example1, figure2, figure3, more_arms, sensitivity
 from greedyfirst.experiments.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "Experiment", "Figure"]
@@ -30,6 +30,6 @@ class Figure(Protocol):
 #: By the name that ``greedyfirst figure`` takes.
 EXPERIMENTS: dict[str, Figure] = {
     experiment.name: experiment
-    for figure in (figure1, figure2, figure3, more_arms, sensitivity)
+    for figure in (example1, figure2, figure3, more_arms, sensitivity)
     for experiment in figure.EXPERIMENTS
 }

@@ -15,15 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from greedyfirst.experiments.conservatism import simulate_greedy, simulate_greedy_first
-from greedyfirst.problems import (
-    ContextDistribution,
-    GaussianNoise,
-    LinearProblem,
-    Rademacher,
-    TruncatedGaussian,
-    UniformBall,
-    UniformBox,
-)
+from greedyfirst.problems import ContextDistribution, GaussianNoise, LinearProblem
 from greedyfirst.theory import (
     EigenvalueSample,
     ProblemConstants,
@@ -38,25 +30,10 @@ from greedyfirst.theory import (
     simple_greedy_success,
     success_inputs,
 )
-from greedyfirst.validation import choice, number, whole_number
+from greedyfirst.validation import number, whole_number
 
-#: Laws of contexts by the name that the command line takes; each with norm at most ``x_max``.
-CONTEXTS = ("ball", "box", "gaussian", "rademacher")
 # Noise around the one asked for, at which bounds and shares are drawn.
 SIGMA_FACTORS = np.geomspace(1e-2, 1e3, 26)
-
-
-def context_law(name: str, *, n_features: int, x_max: float) -> ContextDistribution:
-    """A law of contexts whose norm is at most ``x_max``."""
-    choice("contexts", name, CONTEXTS)
-    if name == "ball":
-        return UniformBall(n_features=n_features, radius=x_max)
-    if name == "gaussian":
-        return TruncatedGaussian(n_features=n_features, covariance=x_max**2 / 4, bound=x_max)
-    if name == "box":
-        side = x_max / n_features**0.5
-        return UniformBox(n_features=n_features, half_width=side)
-    return Rademacher(n_features=n_features)
 
 
 @dataclass(frozen=True, kw_only=True)

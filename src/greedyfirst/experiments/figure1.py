@@ -285,21 +285,3 @@ def write(result: Figure1, directory: Path) -> list[Path]:
     }
     facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
     return [table, picture, facts]
-
-
-class Example1:
-    """Figure 1 as `greedyfirst figure` runs it; instances are the runs of each simulated share."""
-
-    name = NAME
-    title = "Figure 1: bounds on the chance that greedy succeeds, and the simulated truth"
-
-    def run(self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1) -> Figure1:
-        """Compute it; on one thread."""
-        return compute(n_runs=N_RUNS if n_instances is None else n_instances, seed=seed)
-
-    def write(self, result: Figure1, directory: Path) -> list[Path]:
-        """fig1.csv, fig1.png and fig1.json."""
-        return write(result, directory)
-
-
-EXPERIMENTS = (Example1(),)

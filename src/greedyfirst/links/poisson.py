@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
 
 from greedyfirst.links.link import Link
 from greedyfirst.validation import FloatArray, wrong
@@ -61,5 +60,8 @@ class Poisson(Link):
         if not means.max(initial=0.0) <= LARGEST_MEAN:
             expected = f"at most {LARGEST_MEAN:g}: smaller contexts or parameters"
             raise wrong("the largest expected count", float(means.max()), expected)
+        # Most of a second to import, and only needed where counts are simulated.
+        from scipy import stats
+
         counts: FloatArray = stats.poisson.ppf(rng.random((len(means), 1)), means)
         return np.ascontiguousarray(counts, dtype=np.float64)

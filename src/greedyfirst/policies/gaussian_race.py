@@ -6,8 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad
-from scipy.special import ndtr
 
 from greedyfirst.validation import FloatArray
 
@@ -25,6 +23,9 @@ def chances_of_highest(
     by adaptive quadrature, to about 1e-10. Entrants that do not vary
     (spread 0) share what is theirs when their means tie.
     """
+    # Slow to import, and only needed for exact probabilities.
+    from scipy.special import ndtr
+
     result = np.zeros(len(means))
     fixed = np.flatnonzero(entrants & ~(spreads > 0.0))
     moving = np.flatnonzero(entrants & (spreads > 0.0))
@@ -43,6 +44,9 @@ def _chance(
     mean: float, spread: float, means: FloatArray, spreads: FloatArray, bar: float
 ) -> float:
     """P that N(mean, spread²) exceeds the bar and all others; cut where these have their mass."""
+    # Slow to import, and only needed for exact probabilities.
+    from scipy.integrate import quad
+    from scipy.special import ndtr
 
     def integrand(z: float) -> float:
         below = np.prod(ndtr((mean + spread * z - means) / spreads))

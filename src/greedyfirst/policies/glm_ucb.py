@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from greedyfirst.compilation import kernel, template_kernel
 from greedyfirst.eigenvalues import smallest_eigenpair
@@ -110,6 +109,8 @@ class GLMUCB(Policy):
         if self.b_max is None:
             raise wrong("b_max", None, "a number: only a simulation knows the true one")
         slope, end = self.reward_link().slope, self.x_max * self.b_max
+        from scipy.optimize import minimize_scalar  # slow to import, and only needed here
+
         smallest, largest = sorted([slope(-end), slope(end)])
         factor = math.inf
         if smallest > 0.0 and largest < math.inf:

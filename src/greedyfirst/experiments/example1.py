@@ -1,0 +1,33 @@
+"""Figure 1 as `greedyfirst figure` runs it, without the time that the theory takes to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from greedyfirst.experiments.figure1 import Figure1
+
+
+class Example1:
+    """Bounds and simulated truth; instances are the runs of each simulated share."""
+
+    name = "fig1"
+    title = "Figure 1: bounds on the chance that greedy succeeds, and the simulated truth"
+
+    def run(self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1) -> Figure1:
+        """Compute it; on one thread."""
+        from greedyfirst.experiments import figure1
+
+        return figure1.compute(
+            n_runs=figure1.N_RUNS if n_instances is None else n_instances, seed=seed
+        )
+
+    def write(self, result: Figure1, directory: Path) -> list[Path]:
+        """fig1.csv, fig1.png and fig1.json."""
+        from greedyfirst.experiments import figure1
+
+        return figure1.write(result, directory)
+
+
+EXPERIMENTS = (Example1(),)
