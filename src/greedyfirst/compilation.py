@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -32,6 +31,8 @@ from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from greedyfirst.user_cache import user_cache
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KEPT_CACHES = 3
@@ -42,14 +43,8 @@ if numba.config.DISABLE_JIT:
 
 
 def _user_cache() -> Path:
-    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    if named:
-        return Path(named).absolute()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path.home() / ".cache"
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(named).absolute() if named else user_cache()
 
 
 def _temporary_cache() -> Path:

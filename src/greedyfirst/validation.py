@@ -61,6 +61,14 @@ def number(
     return result
 
 
+def number_in_text(name: str, text: str) -> float:
+    """The finite number that a cell of a file holds."""
+    try:
+        return number(name, float(text))
+    except ValueError:
+        raise wrong(name, text, "a finite number") from None
+
+
 def whole_number(
     name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:

@@ -362,8 +362,10 @@ class Agent:
             )
             agent.decisions, agent.joined = header["decisions"], header["joined"]
             agent.foreign = header["foreign"]
-            agent.room = whole_number("room", header["room"], at_least=FIRST_ROOM)
-            agent._allocate()
+            room = whole_number("room", header["room"], at_least=FIRST_ROOM)
+            if room > agent.room:
+                agent.room = room
+                agent._allocate()
             agent._dropped[:] = header["dropped"]
             stored = arrays["state"]
         except (KeyError, TypeError, ValueError) as error:

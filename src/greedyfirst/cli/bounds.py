@@ -10,7 +10,7 @@ import typer
 
 from greedyfirst.cli.application import Out, Seed, app
 from greedyfirst.problems.context_distributions.by_name import CONTEXTS, context_law
-from greedyfirst.validation import number, whole_number, wrong
+from greedyfirst.validation import number, number_in_text, whole_number, wrong
 
 
 @app.command(
@@ -82,13 +82,6 @@ def read_arms(path: Path) -> list[list[float]]:
             expected = f"of {len(rows[0])} numbers, as the first row"
             raise wrong(f"row {place} of {path}", row, expected)
     return [
-        [number(f"row {place} of {path}", _as_float(cell)) for cell in row]
+        [number_in_text(f"row {place} of {path}", cell) for cell in row]
         for place, row in enumerate(rows, start=1)
     ]
-
-
-def _as_float(cell: str) -> float | str:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from greedyfirst.cli.application import Out, Seed, app
+from greedyfirst.cli.table_options import (
+    Categorical,
+    Drop,
+    Impute,
+    Intercept,
+    NoHeader,
+    Normalise,
+    Standardise,
+)
+from greedyfirst.pictures import save_picture
 from greedyfirst.validation import whole_number
-
-if TYPE_CHECKING:
-    from greedyfirst.theory import CovariateDiversity
 
 
 @app.command(
@@ -22,25 +29,13 @@ def diversity(
     label: Annotated[
         str | None, typer.Option(help="The column that is no context: a class or reward.")
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; repeat it.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option(help="A column of numbers that are categories; repeat it.")
-    ] = None,
-    intercept: Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")] = False,
-    standardise: Annotated[
-        bool, typer.Option("--standardise", help="Give numbers mean 0 and variance 1.")
-    ] = False,
-    normalise: Annotated[
-        bool, typer.Option("--normalise", help="Divide each row by its length.")
-    ] = False,
-    impute: Annotated[
-        str | None, typer.Option(help="Fill missing values: mean, median or most-frequent.")
-    ] = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line is data: columns are f0, f1, … .")
-    ] = False,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    intercept: Intercept = False,
+    standardise: Standardise = False,
+    normalise: Normalise = False,
+    impute: Impute = None,
+    no_header: NoHeader = False,
     html: Annotated[bool, typer.Option("--html", help="Write a page as well.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write a picture as well.")] = False,
     seed: Seed = 10,
@@ -79,17 +74,5 @@ def diversity(
         typer.echo("no picture: λ₀ is exactly 0, and there are no other halves to compare it with")
     elif png:
         picture = out / f"{file.stem}-diversity.png"
-        save_picture(found, picture)
+        save_picture(lambda figure: found.plot(figure.add_subplot()), picture)
         typer.echo(picture)
-
-
-def save_picture(found: CovariateDiversity, path: Path) -> None:
-    """The picture of a page, as a file."""
-    # Half a second to import, and only needed once there is something to draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    found.plot(figure.add_subplot())
-    figure.savefig(path, dpi=150)

@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greedyfirst.cli.application import Jobs, Out, Seed, app
+from greedyfirst.cli.table_options import (
+    Categorical,
+    Drop,
+    Impute,
+    Intercept,
+    NoHeader,
+    Normalise,
+    Standardise,
+)
 from greedyfirst.validation import whole_number, wrong
 
 if TYPE_CHECKING:
@@ -26,25 +35,13 @@ def replay(
     label: Annotated[
         str | None, typer.Option(help="The column of classes; each class is an arm.")
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; repeat it.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option(help="A column of numbers that are categories; repeat it.")
-    ] = None,
-    intercept: Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")] = False,
-    standardise: Annotated[
-        bool, typer.Option("--standardise", help="Give numbers mean 0 and variance 1.")
-    ] = False,
-    normalise: Annotated[
-        bool, typer.Option("--normalise", help="Divide each row by its length.")
-    ] = False,
-    impute: Annotated[
-        str | None, typer.Option(help="Fill missing values: mean, median or most-frequent.")
-    ] = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line is data: columns are f0, f1, … .")
-    ] = False,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    intercept: Intercept = False,
+    standardise: Standardise = False,
+    normalise: Normalise = False,
+    impute: Impute = None,
+    no_header: NoHeader = False,
     costs: Annotated[
         Path | None, typer.Option(help="A CSV file of rewards: a row per class, a column per arm.")
     ] = None,

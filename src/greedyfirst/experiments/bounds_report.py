@@ -7,14 +7,16 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from greedyfirst.experiments.conservatism import simulate_greedy, simulate_greedy_first
+from greedyfirst.pictures import save_picture
 from greedyfirst.problems import ContextDistribution, GaussianNoise, LinearProblem
 from greedyfirst.theory import (
     EigenvalueSample,
@@ -31,6 +33,9 @@ from greedyfirst.theory import (
     success_inputs,
 )
 from greedyfirst.validation import number, whole_number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Noise around the one asked for, at which bounds and shares are drawn.
 SIGMA_FACTORS = np.geomspace(1e-2, 1e3, 26)
@@ -76,7 +81,7 @@ class BoundsReport:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["curve", "sigma", "probability", "half_width"])
             writer.writerows(self.curves)
-        _draw(self, picture)
+        save_picture(partial(_draw, self), picture)
         return [path, picture]
 
 
@@ -240,14 +245,8 @@ def _curves(
     return found
 
 
-def _draw(report: BoundsReport, path: Path) -> None:
+def _draw(report: BoundsReport, figure: Figure) -> None:
     """Probabilities against the noise."""
-    # Half a second to import, and only needed once there is something to draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     labels = list(dict.fromkeys(label for label, *_ in report.curves))
     for label in labels:
@@ -262,4 +261,3 @@ def _draw(report: BoundsReport, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title("What the theorems promise, and what happens", fontsize=11)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    figure.savefig(path, dpi=150)

@@ -8,14 +8,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from greedyfirst.pictures import SIZE, save_picture
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.simulation.result import QUANTILES
 from greedyfirst.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TWO_PANELS = (12.0, 4.6)  # inches
 
 
 class Varied(NamedTuple):
@@ -100,29 +106,28 @@ class Experiment:
 
     def _draw(self, result: SimulationResult, path: Path) -> None:
         """The curves as a picture, and the boxes beside them."""
-        # Half a second to import, and only needed once there is something to draw.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
         varied = self.varied
         boxes = varied is not None and varied.boxes
-        figure = Figure(figsize=(12.0 if boxes else 7.2, 4.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        panels = figure.subplots(1, 1 + boxes, squeeze=False)[0]
-        result.plot(panels[0], title=self.title, family=varied is not None)
-        if varied is not None and varied.boxes:
-            result.plot_final(panels[1], symbol=varied.symbol, values=varied.values)
-        figure.savefig(path, dpi=150)
+
+        def panels(figure: Figure) -> None:
+            axes = figure.subplots(1, 1 + boxes, squeeze=False)[0]
+            result.plot(axes[0], title=self.title, family=varied is not None)
+            if varied is not None and varied.boxes:
+                result.plot_final(axes[1], symbol=varied.symbol, values=varied.values)
+
+        save_picture(panels, path, size=TWO_PANELS if boxes else SIZE)
 
 
-def write_curves(result: SimulationResult, path: Path) -> None:
-    """The curves as a CSV table: policy,t,mean,half_width."""
-    with open(path, "w", newline="") as file:
+def write_curves(result: SimulationResult, path: Path, *, per_decision: bool = False) -> None:
+    """The curves, divided by t if so, as a CSV table: policy,t,mean,half_width."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["policy", "t", "mean", "half_width"])
         for place, name in enumerate(result.policies):
             for point, t in enumerate(result.steps):
-                mean, half = result.mean[place, point], result.half_width[place, point]
+                over = t if per_decision else 1
+                mean = result.mean[place, point] / over
+                half = result.half_width[place, point] / over
                 writer.writerow([name, int(t), repr(float(mean)), repr(float(half))])
 
 

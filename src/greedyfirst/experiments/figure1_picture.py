@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -17,6 +17,7 @@ from greedyfirst.experiments.figure1 import (
     T0,
     Figure1,
 )
+from greedyfirst.pictures import save_picture
 
 COLOURS = {2: "#d1495b", 5: "#edae49", 20: "#0b6e4f", 100: "#30638e"}
 LAMBDA0_COLOURS = ("#30638e", "#d1495b")
@@ -24,13 +25,14 @@ LAMBDA0_COLOURS = ("#30638e", "#d1495b")
 
 def draw(result: Figure1, path: Path) -> None:
     """Two panels: the Greedy Bandit for several m, and Greedy-First."""
-    figure = Figure(figsize=(11.0, 5.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    save_picture(partial(_panels, result), path, size=(11.0, 5.6))
+
+
+def _panels(result: Figure1, figure: Figure) -> None:
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     left.set_ylabel("probability")
     _draw_greedy(result, left)
     _draw_greedy_first(result, right)
-    figure.savefig(path, dpi=150)
 
 
 def _draw_greedy(result: Figure1, axes: Axes) -> None:

@@ -25,7 +25,7 @@ from greedyfirst.validation import FloatArray, choice, wrong
 #: The links by name, filled by their definitions.
 LINKS: dict[str, type[Link]] = {}
 _BY_TAG: dict[type, type[Link]] = {}
-_ROUTINES: dict[str, Routine] = {}
+_ROUTINES: dict[tuple[type[Link], str], Routine] = {}
 # How far formulas are followed into the functions that they call.
 DEPTH = 5
 FORMULAS = ("mean", "slope", "log_likelihood", "score", "curvature", "extreme")
@@ -200,10 +200,11 @@ def _extreme(tag, y):  # type: ignore[no-untyped-def]
 
 def routine_for(link: type[Link], signature: str, function: Any) -> Routine:
     """``function``, in which ``TAG`` stands for a link's tag, as a routine for that link."""
-    name = f"{function.__name__}_{link.name}_{link.digest()}"
-    if name not in _ROUTINES:
-        _ROUTINES[name] = Routine(signature)(_bound(link, function, name))
-    return _ROUTINES[name]
+    key = (link, function.__name__)
+    if key not in _ROUTINES:
+        name = f"{function.__name__}_{link.name}_{link.digest()}"
+        _ROUTINES[key] = Routine(signature)(_bound(link, function, name))
+    return _ROUTINES[key]
 
 
 def _bound(link: type[Link], function: Any, name: str) -> Any:

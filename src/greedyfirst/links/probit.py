@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from greedyfirst.compilation import inline_kernel
 from greedyfirst.links.link import Link
 from greedyfirst.links.logistic import Logistic
-from greedyfirst.validation import FloatArray
 
 # Beyond this the tail's asymptotic series is exact to rounding.
 FAR = 30.0
@@ -85,19 +82,6 @@ class Probit(Link):
         total = y * bend(z) if y > 0.0 else 0.0
         return total + ((1.0 - y) * bend(-z) if y < 1.0 else 0.0)
 
-    @staticmethod
-    def extreme(y: float) -> float:
-        """At both ends."""
-        if y == 1.0:
-            return 1.0
-        return -1.0 if y == 0.0 else 0.0
-
-    @staticmethod
-    def accepts(rewards: FloatArray) -> np.ndarray:
-        """0, 1 and what is between."""
-        return Logistic.accepts(rewards)
-
-    @staticmethod
-    def draw(rng: np.random.Generator, means: FloatArray) -> FloatArray:
-        """1 where one uniform number per row is below the expectation."""
-        return Logistic.draw(rng, means)
+    extreme = staticmethod(Logistic.extreme)
+    accepts = staticmethod(Logistic.accepts)
+    draw = staticmethod(Logistic.draw)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from greedyfirst.validation import FloatArray, number, wrong
+from greedyfirst.validation import FloatArray, number_in_text, wrong
 
 
 def read_costs(path: Path, classes: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
@@ -34,12 +34,5 @@ def read_costs(path: Path, classes: Sequence[str]) -> tuple[FloatArray, tuple[st
         if len(row) != len(rows[0]):
             raise wrong(f"the row of class {name!r} in {path}", row, f"of {len(rows[0])} cells")
         for arm, cell in enumerate(row[1:]):
-            rewards[place, arm] = _reward(f"{path}: class {name!r}, arm {arms[arm]!r}", cell)
+            rewards[place, arm] = number_in_text(f"{path}: class {name!r}, arm {arms[arm]!r}", cell)
     return rewards, arms
-
-
-def _reward(name: str, cell: str) -> float:
-    try:
-        return number(name, float(cell))
-    except ValueError:
-        raise wrong(name, cell, "a finite number") from None

@@ -9,6 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greedyfirst.pictures import save_picture
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -56,15 +58,8 @@ class HtmlPage:
 
     def picture(self, draw: Callable[[Axes], object], *, text: str) -> None:
         """A picture that ``draw`` makes, with a text for those who cannot see it."""
-        # Half a second to import, and only needed once there is something to draw.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        draw(figure.add_subplot())
         content = BytesIO()
-        figure.savefig(content, dpi=150, format="png")
+        save_picture(lambda figure: draw(figure.add_subplot()), content)
         data = base64.b64encode(content.getvalue()).decode()
         self._parts.append(f'<img src="data:image/png;base64,{data}" alt="{escape(text)}">')
 

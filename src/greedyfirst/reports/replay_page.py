@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from greedyfirst.experiments.experiment import write_curves
+from greedyfirst.pictures import save_picture
 from greedyfirst.replay.replay import GREEDY_FIRST, Replay
 from greedyfirst.replay.verdict import verdict
 from greedyfirst.reports.html_page import HtmlPage
@@ -23,8 +24,10 @@ def write_replay(replay: Replay, directory: Path, *, name: str) -> list[Path]:
         directory / f"{name}-{ending}"
         for ending in ("replay.csv", "replay.png", "replay.html", "schema.json")
     )
-    _write_curves(replay, table)
-    _save_picture(replay, picture)
+    write_curves(replay.result, table, per_decision=True)
+    save_picture(
+        lambda figure: draw_curves(replay, figure.add_subplot(), title=replay.source), picture
+    )
     _write_page(replay, page)
     replay.schema.save(schema)
     return [table, picture, page, schema]
@@ -35,27 +38,9 @@ def measure(replay: Replay) -> str:
     return "share of wrong decisions" if replay.counts_errors else "regret per decision"
 
 
-def _write_curves(replay: Replay, path: Path) -> None:
-    result = replay.result
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["policy", "t", "mean", "half_width"])
-        for place, policy in enumerate(result.policies):
-            for point, t in enumerate(result.steps):
-                mean = result.mean[place, point] / t
-                half = result.half_width[place, point] / t
-                writer.writerow([policy, int(t), repr(float(mean)), repr(float(half))])
-
-
-def _save_picture(replay: Replay, path: Path) -> None:
-    # Half a second to import, and only needed once there is something to draw.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    replay.result.plot(figure.add_subplot(), title=replay.source, per_decision=measure(replay))
-    figure.savefig(path, dpi=150)
+def draw_curves(replay: Replay, axes: Axes, *, title: str | None = None) -> None:
+    """What each policy has cost so far, per decision."""
+    replay.result.plot(axes, title=title, per_decision=measure(replay))
 
 
 def _write_page(replay: Replay, path: Path) -> None:
@@ -76,7 +61,7 @@ def _write_page(replay: Replay, path: Path) -> None:
         ],
     )
     page.picture(
-        lambda axes: result.plot(axes, per_decision=measure(replay)),
+        lambda axes: draw_curves(replay, axes),
         text=f"{measure(replay)} against decisions, for each policy",
     )
     page.heading("How often each arm was chosen")

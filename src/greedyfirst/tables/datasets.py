@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from greedyfirst.tables.reading import read_table
+from greedyfirst.user_cache import user_cache
 
 
 class DataSet(NamedTuple):
@@ -67,7 +68,7 @@ def load_data_set(name: str, *, directory: Path | None = None) -> tuple[pd.DataF
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "greedyfirst" / "data"
+    return user_cache() / "greedyfirst" / "data"
 
 
 def _places(directory: Path | None) -> list[Path]:
@@ -94,7 +95,7 @@ def _from_openml(name: str, known: DataSet) -> pd.DataFrame:
     fetch = _sklearn_datasets(name).fetch_openml
     try:
         loaded = fetch(data_id=known.openml, as_frame=True, parser="auto")
-    except Exception as error:
+    except (OSError, ValueError) as error:
         raise ValueError(
             f"{name} is not here and OpenML (data set {known.openml}) does not answer "
             f"({type(error).__name__}): put {name}.csv into --data-dir, ${ENVIRONMENT} or "
