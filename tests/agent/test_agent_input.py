@@ -57,7 +57,7 @@ BAD_REWARDS = {
     "pair": [1.0, 2.0],
     "complex": 1j,
 }
-BAD_STEPS = {"zero": 0, "negative": -1, "future": 4, "float": 1.0, "bool": True, "text": "1"}
+BAD_STEPS = {"negative": -1, "future": 4, "float": 1.0, "bool": True, "text": "1"}
 BAD_ELIGIBLE = {
     "empty": [],
     "unknown name": ["arm 9"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from greedyfirst.memory import allocate
 from greedyfirst.models.generalized_linear import GeneralizedLinear, link_of
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.description import describe, from_description
-from greedyfirst.policies.diversity_watch import DECIDED, DROPPED
+from greedyfirst.policies.diversity_watch import ALARMS, DECIDED, DROPPED
 from greedyfirst.policies.policy import FOREIGN, compiled_for, init
 from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
@@ -51,7 +51,8 @@ class Agent:
     -----
     Rewards are taken to arrive in the order of the decisions. Where they do not, pass ``step``, the
     decision's number (``agent.decisions`` right after ``choose``). Rows that were never decided
-    here (history) can be given to ``update`` as well.
+    here (history) can be given to ``update`` as well, with ``step=0`` while decisions wait for
+    their rewards.
     """
 
     def __init__(
@@ -92,12 +93,13 @@ class Agent:
             partial(init, self.record, n_arms, n_features), self.room
         )
         self._eligible, self._eligible_once = np.ones(n_arms), np.ones(n_arms)
+        self._forced = np.zeros(1)
         self._shape = (n_features,)
         watched = isinstance(self.policy, GreedyFirst)
         self._watch: FloatArray | None = self.state.watch.numbers if watched else None
         policy = type(self.policy)
-        allowed = self._eligible, self._eligible_once
-        self._desk = hold(Desk(self.record, self.state, np.zeros(n_features), *allowed))
+        call = np.zeros(n_features), self._eligible, self._eligible_once, self._forced
+        self._desk = hold(Desk(self.record, self.state, *call))
         self._decide = entry(compiled_for(decide, policy), self._desk, 1, GIVEN, 0, self.seed)
         self._learn = entry(compiled_for(learn, policy), self._desk, 1, GIVEN, 0, 0.0)
 
@@ -123,6 +125,16 @@ class Agent:
     def rewards(self) -> int:
         """Rewards learned from so far."""
         return self.joined + self.foreign
+
+    @property
+    def forced(self) -> bool:
+        """Whether the last ``choose`` had to take its arm: an initial pull or a forced sample."""
+        return bool(self._forced[0])
+
+    @property
+    def alarms(self) -> int:
+        """Alarms of Greedy-First so far, and answers to them."""
+        return 0 if self._watch is None else int(self._watch[ALARMS])
 
     # ---------------------------------------------------------------- decisions and rewards
 
@@ -162,7 +174,7 @@ class Agent:
         if step is None:
             step = self.joined + 1 if self.joined < self.decisions else FOREIGN
         else:
-            whole_number("step", step, at_least=1, at_most=self.decisions)
+            whole_number("step", step, at_least=FOREIGN, at_most=self.decisions)
         if self.joined + self.foreign >= self.room:
             self._make_room(1)
         if self._watch is not None:
@@ -253,12 +265,21 @@ class Agent:
 
     def expected_rewards(self, context: ArrayLike) -> FloatArray:
         """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
-        x = array("context", context, (self.n_features,))
+        predictors: FloatArray = self.contributions(context).sum(axis=1)
         model = self.state.model
-        predictors: FloatArray = model.estimate @ x
         if isinstance(model, GeneralizedLinear):
             return means(link_of(model.link), predictors)
         return predictors
+
+    def contributions(self, context: ArrayLike) -> FloatArray:
+        """Each feature's part in each arm's linear predictor (n_arms, n_features).
+
+        Coefficient times value; an arm's row adds up to its expected reward, or with a link to
+        what the link takes.
+        """
+        x = array("context", context, (self.n_features,))
+        parts: FloatArray = self.state.model.estimate * x
+        return parts
 
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
@@ -280,13 +301,16 @@ class Agent:
     def drop_arm(self, arm: int | str) -> None:
         """Never choose this arm again; Greedy-First goes on greedily without it."""
         dropped = self._arm(arm)
-        already = self.dropped
-        if already.sum() + 1 >= self.n_arms and not already[dropped]:
-            raise wrong("arm", arm, "an arm other than the last one that is left")
-        self._dropped[dropped] = True
-        self._eligible[dropped] = 0.0
+        self._forgo(dropped, arm)
         if isinstance(self.policy, GreedyFirst):
             answers.stop_watching(self, dropped, dropped=True)
+
+    def retire_arm(self, arm: int | str) -> None:
+        """Never choose this arm again, and change nothing else: whoever decides goes on."""
+        retired = self._arm(arm)
+        self._forgo(retired, arm)
+        if isinstance(self.policy, GreedyFirst):
+            answers.leave_out(self, retired, dropped=True)
 
     def keep_greedy(self, arm: int | str) -> None:
         """Go on greedily in spite of this arm's alarm, and do not test it any more."""
@@ -299,6 +323,13 @@ class Agent:
         self._need_greedy_first("explore")
         if not self.state.explores:
             answers.explore(self)
+
+    def _forgo(self, number: int, arm: int | str) -> None:
+        already = self.dropped
+        if already.sum() + 1 >= self.n_arms and not already[number]:
+            raise wrong("arm", arm, "an arm other than the last one that is left")
+        self._dropped[number] = True
+        self._eligible[number] = 0.0
 
     def _need_greedy_first(self, answer: str) -> None:
         if not isinstance(self.policy, GreedyFirst):
@@ -332,9 +363,8 @@ class Agent:
 
     # ---------------------------------------------------------------- files
 
-    def save(self, path: str | Path) -> None:
-        """Write everything to one file of plain data."""
-        header = {
+    def _header(self) -> dict[str, Any]:
+        return {
             "policy": describe(self.policy),
             "seed": self.seed,
             "arm_names": self.arm_names,
@@ -345,12 +375,29 @@ class Agent:
             "dropped": self._dropped.tolist(),
             "room": self.room,
         }
-        data_file.write(path, "agent", header, {"state": self.buffer})
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file of plain data."""
+        data_file.write(path, "agent", self._header(), {"state": self.buffer})
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`save` writes to a file, but quickly made: it is not compressed."""
+        state = {"state": self.buffer}
+        return data_file.pack("agent", self._header(), state, compressed=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The agent that was saved: it goes on where that one stopped."""
-        header, arrays = data_file.read(path, "agent")
+        return cls._restored(*data_file.read(path, "agent"), str(path))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The agent whose :meth:`to_bytes` this is."""
+        where = "content"
+        return cls._restored(*data_file.unpack(content, "agent", where), where)
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], arrays: dict[str, Any], path: str) -> Self:
         try:
             agent = cls(
                 from_description(header["policy"]),

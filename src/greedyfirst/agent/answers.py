@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     """Test this arm no more and go back to greedy, with a fallback that starts afresh."""
+    leave_out(agent, arm, dropped=dropped)
     watch = agent.state.watch
-    watch.arms[arm, watching.UNWATCHED] = 1.0
-    if dropped:
-        watch.arms[arm, watching.DROPPED] = 1.0
-    watch.numbers[watching.ALARMS] += 1.0
     watch.numbers[watching.MODE] = watching.GREEDY
     watch.numbers[watching.SWITCHED_AT] = 0.0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
@@ -39,6 +36,15 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     )
     copy_arms(fresh, agent.state.fallback)
     agent.state.outlook[:] = 0.0
+
+
+def leave_out(agent: Agent, arm: int, *, dropped: bool) -> None:
+    """Test this arm no more, and choose it no more if it is dropped."""
+    watch = agent.state.watch
+    watch.arms[arm, watching.UNWATCHED] = 1.0
+    if dropped:
+        watch.arms[arm, watching.DROPPED] = 1.0
+    watch.numbers[watching.ALARMS] += 1.0
 
 
 def _clock(agent: Agent) -> float:
@@ -104,8 +110,9 @@ def report(agent: Agent) -> DiversityReport:
     model = state.model if watch is None else state.greedy.model
     grams = model.gram
     free = _outside_span(agent, watch)
+    usual = grams.sum(axis=0) / max(agent.rewards, 1)
     arms = tuple(
-        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), free)
+        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), free, usual)
         for arm in range(agent.n_arms)
     )
     if watch is None:
@@ -141,7 +148,13 @@ def _outside_span(agent: Agent, watch: Any) -> np.ndarray:
 
 
 def _arm_report(
-    agent: Agent, watch: Any, arm: int, gram: np.ndarray, pulls: int, outside: np.ndarray
+    agent: Agent,
+    watch: Any,
+    arm: int,
+    gram: np.ndarray,
+    pulls: int,
+    outside: np.ndarray,
+    usual: np.ndarray,
 ) -> ArmDiversity:
     tested = gram + (np.trace(gram) + 1.0) * outside.T @ outside
     values, directions = np.linalg.eigh(tested)
@@ -155,14 +168,30 @@ def _arm_report(
         tripped = int(watch.arms[arm, watching.TRIPPED]) or None
         watched = not watch.arms[arm, watching.UNWATCHED]
     rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
-    smallest = float(values[0]) if values[0] > rounding else 0.0
+    smallest = float(values[0]) if values[0] > rounding and math.isfinite(values[0]) else 0.0
     return ArmDiversity(
         name=agent.arm_names[arm],
         pulls=pulls,
-        min_eigenvalue=smallest if math.isfinite(smallest) else 0.0,
+        min_eigenvalue=smallest,
         threshold=threshold,
+        samples_needed=_samples_needed(agent, smallest, threshold, weakest @ usual @ weakest),
         weakest_direction={agent.feature_names[i]: float(weakest[i]) for i in order},
         tripped_at=tripped,
         dropped=bool(agent.dropped[arm]),
         watched=watched,
     )
+
+
+def _samples_needed(
+    agent: Agent, smallest: float, threshold: float | None, gain: float
+) -> int | None:
+    """Pulls at usual contexts after which λ_min would be at the line, if each adds ``gain``.
+
+    Each also moves the line λ₀t/4 by one round; where that is more than it adds, none would do.
+    """
+    if threshold is None or not agent.rewards:
+        return None
+    if smallest >= threshold:
+        return 0
+    slope = threshold / agent.rewards
+    return math.ceil((threshold - smallest) / (gain - slope)) if gain > slope else None

@@ -15,6 +15,9 @@ class ArmDiversity:
     min_eigenvalue: float
     #: λ₀t/4, which it must not fall below; None when nothing is tested (yet).
     threshold: float | None
+    #: About how many more samples at usual contexts would lift the eigenvalue to the threshold;
+    #: None when nothing is tested, or when no number of them would.
+    samples_needed: int | None
     #: The direction in which the samples are weakest: weight by feature name, largest first.
     weakest_direction: dict[str, float]
     #: The number of rewards at which the arm tripped the test, None if it has not.

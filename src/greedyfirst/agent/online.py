@@ -30,23 +30,26 @@ class Desk(NamedTuple):
     context: FloatArray  # (n_features,) the row at hand
     eligible: FloatArray  # (n_arms,) what may be chosen
     eligible_once: FloatArray  # (n_arms,) what may be chosen in one call that says so
+    forced: FloatArray  # (1,) 1 if the last decision had to take its arm
 
 
 def decide(desk: Any, step: int, given: FloatArray, once: int, seed: int) -> int:
     """The arm for one context at this step, or ``BAD_CONTEXT``."""
-    policy, state, context, usual, single = opened(desk)
+    policy, state, context, usual, single, forced = opened(desk)
     if not take(given, context):
         return BAD_CONTEXT
     eligible = single if once else usual
     arm = weigh(policy, state, step, context, eligible)
+    forced[0] = 1.0
     if arm < 0:
+        forced[0] = 0.0
         arm = select(state.outlook, eligible, seed, step)
     return arm
 
 
 def learn(desk: Any, step: int, given: FloatArray, arm: int, reward: float) -> int:
     """Take in one reward; returns 0, ``BAD_CONTEXT`` or ``BAD_REWARD``."""
-    policy, state, context, _, _ = opened(desk)
+    policy, state, context, _, _, _ = opened(desk)
     if not take(given, context):
         return BAD_CONTEXT
     if not math.isfinite(reward):

@@ -1,0 +1,126 @@
+"""`greedyfirst serve`: the decision service, its keys and its log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greedyfirst.cli.application import app
+
+Database = Annotated[Path, typer.Option("--db", help="The file of the log.")]
+_DEFAULT = Path("greedyfirst.db")
+
+keys = typer.Typer(help="Keys of the decision service.", no_args_is_help=True)
+log = typer.Typer(help="The log of the decision service.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+app.add_typer(log, name="log")
+
+
+def _need_extra() -> None:
+    """Say how to install what the service needs."""
+    try:
+        import apsw  # noqa: F401
+        import granian  # noqa: F401
+        import litestar  # noqa: F401
+    except ImportError as error:
+        raise ValueError(
+            f"{error.name} is not installed; the service needs: pip install 'greedyfirst[serve]'"
+        ) from None
+
+
+@app.command(
+    epilog="Examples: [bold]greedyfirst serve --db trial.db[/bold], "
+    "[bold]greedyfirst serve --demo[/bold]"
+)
+def serve(
+    db: Database = _DEFAULT,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other than loopback needs keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8000,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A name by which requests may call this service.")
+    ] = None,
+    per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
+) -> None:
+    """Serve decisions over HTTP, each on disk before it is answered."""
+    _need_extra()
+    from greedyfirst.service.serving import serve as run
+
+    typer.echo(f"greedyfirst serves {db} at http://{host}:{port} (Ctrl-C ends it)")
+    run(db, host=host, port=port, names=tuple(name or ()), per_second=per_second)
+
+
+@keys.command("add", epilog="Example: [bold]greedyfirst keys add clinic --role decider[/bold]")
+def add_key(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    role: Annotated[str, typer.Option(help="reader, decider or admin.")] = "decider",
+    db: Database = _DEFAULT,
+) -> None:
+    """Make a key and show it, once; only its hash is kept."""
+    _need_extra()
+    from greedyfirst.service.access import ROLES, hashed, new_key
+    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.validation import choice
+
+    choice("role", role, ROLES)
+    key = new_key()
+    opened = SqliteLog(db)
+    opened.set_access_key(name, role, hashed(key))
+    opened.close()
+    typer.echo(key)
+
+
+@keys.command("list", epilog="Example: [bold]greedyfirst keys list --db trial.db[/bold]")
+def list_keys(db: Database = _DEFAULT) -> None:
+    """Names and roles of all keys."""
+    _need_extra()
+    from greedyfirst.service.sqlite_log import SqliteLog
+
+    opened = SqliteLog(_existing(db))
+    for name, role, _ in opened.access_keys():
+        typer.echo(f"{name}\t{role}")
+    opened.close()
+
+
+@keys.command("remove", epilog="Example: [bold]greedyfirst keys remove clinic[/bold]")
+def remove_key(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")], db: Database = _DEFAULT
+) -> None:
+    """Take a key out of use."""
+    _need_extra()
+    from greedyfirst.service.sqlite_log import SqliteLog
+
+    opened = SqliteLog(_existing(db))
+    removed = opened.remove_access_key(name)
+    opened.close()
+    if not removed:
+        raise ValueError(f"there is no key of the name {name!r}")
+
+
+@log.command("check", epilog="Example: [bold]greedyfirst log check trial.db --last 10000[/bold]")
+def check_log(
+    db: Annotated[Path, typer.Argument(help="The file of the log.")],
+    last: Annotated[int, typer.Option(help="Decisions of each policy to make again.")] = 10_000,
+) -> None:
+    """Read the whole log, check its seals, and make the last decisions again."""
+    _need_extra()
+    from greedyfirst.service.restoring import replay_last
+    from greedyfirst.service.sqlite_log import SqliteLog
+
+    opened = SqliteLog(_existing(db))
+    try:
+        typer.echo(f"{opened.check()} entries, all as they were written")
+        for entry in opened.policies():
+            again, differ = replay_last(opened, entry.policy, last)
+            typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
+    finally:
+        opened.close()
+
+
+def _existing(db: Path) -> Path:
+    if not db.is_file():
+        raise ValueError(f"there is no log in {db}; greedyfirst serve --db {db} makes one")
+    return db

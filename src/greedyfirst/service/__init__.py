@@ -1,0 +1,1 @@
+"""The decision service: HTTP in, an arm out, everything on disk and counted once."""

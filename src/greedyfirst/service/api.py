@@ -1,0 +1,276 @@
+"""The HTTP interface, version 1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, Router, get, post, put
+from litestar.datastructures import State
+from litestar.params import Parameter
+from litestar.response import File
+
+from greedyfirst.service import events, parsing, views
+from greedyfirst.service.course import Course
+from greedyfirst.service.documentation import body_of
+from greedyfirst.service.events import Decision
+from greedyfirst.service.export import exported
+from greedyfirst.service.gate import caller_of, needs
+from greedyfirst.service.messages import (
+    ArmRequest,
+    AuditEntry,
+    DecisionRequest,
+    DecisionView,
+    DiversityView,
+    HistoryRequest,
+    PolicyView,
+    ReplayView,
+    ResolutionRequest,
+    RetirementRequest,
+    RewardAnswer,
+    RewardRequest,
+    SchemaAnswer,
+    SchemaRequest,
+)
+from greedyfirst.service.service import DecisionService
+from greedyfirst.service.specification import Features, Specification
+
+Key = Annotated[
+    str | None,
+    Parameter(header="Idempotency-Key", description="The same key and body: the same answer."),
+]
+
+
+def _service(state: State) -> DecisionService:
+    service: DecisionService = state.service
+    return service
+
+
+def _signed(request: Request[Any, Any, Any], who: str) -> str:
+    """The person, and the key that was used in their name."""
+    caller = caller_of(request)
+    return f"{who} (key {caller.name})" if caller and caller.name else who
+
+
+@post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
+async def create_policy(state: State, body: bytes) -> Response[PolicyView]:
+    """Create a policy: 201, or 200 if it is there already."""
+    specification = parsing.parse(body, Specification)
+    deployment, new = await _service(state).create(specification)
+    return Response(views.policy_view(deployment), status_code=201 if new else 200)
+
+
+@get("/policies", guards=[needs("reader")])
+async def list_policies(state: State) -> list[PolicyView]:
+    """All policies."""
+    service = _service(state)
+    await service.durable()
+    return [views.policy_view(service.policy(name)) for name in service.deployments]
+
+
+@get("/policies/{policy:str}", guards=[needs("reader")])
+async def get_policy(state: State, policy: str) -> PolicyView:
+    """A policy and how it stands."""
+    service = _service(state)
+    await service.durable()
+    return views.policy_view(service.policy(policy))
+
+
+@post(
+    "/policies/{policy:str}/decisions",
+    operation_class=body_of(DecisionRequest),
+    guards=[needs("decider")],
+)
+async def decide(state: State, policy: str, body: bytes, key: Key = None) -> Decision:
+    """Choose an arm for a context."""
+    request = parsing.parse(body, DecisionRequest)
+    return await _service(state).decide(policy, request.context, request.eligible_arms, key)
+
+
+@put(
+    "/decisions/{decision_id:str}/reward",
+    operation_class=body_of(RewardRequest),
+    guards=[needs("decider")],
+)
+async def reward(state: State, decision_id: str, body: bytes) -> RewardAnswer:
+    """Give a decision its reward."""
+    request = parsing.parse(body, RewardRequest)
+    return await _service(state).reward(decision_id, request.value, request.part)
+
+
+@get("/decisions/{decision_id:str}", guards=[needs("reader")])
+async def get_decision(state: State, decision_id: str) -> DecisionView:
+    """A decision, why it was made, and what came of it."""
+    service = _service(state)
+    await service.durable()
+    return service.decision_view(decision_id)
+
+
+@get("/decisions/{decision_id:str}/replay", guards=[needs("reader")])
+async def replay(state: State, decision_id: str) -> ReplayView:
+    """Make a decision again from the log."""
+    logged, replayed = await _service(state).replay(decision_id)
+    return ReplayView(logged=logged, replayed=replayed, same=logged == replayed)
+
+
+@get("/policies/{policy:str}/diversity", guards=[needs("reader")])
+async def diversity(state: State, policy: str) -> DiversityView:
+    """How diverse each arm's samples are."""
+    service = _service(state)
+    await service.durable()
+    return views.diversity_view(service.policy(policy))
+
+
+@get("/policies/{policy:str}/course", guards=[needs("reader")])
+async def course(state: State, policy: str) -> Course:
+    """How the policy has fared, at a few hundred points."""
+    service = _service(state)
+    await service.durable()
+    return service.policy(policy).course
+
+
+@post(
+    "/policies/{policy:str}/resolutions",
+    operation_class=body_of(ResolutionRequest),
+    guards=[needs("admin")],
+)
+async def resolve(
+    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+) -> DiversityView:
+    """Answer an alarm: explore, drop the arm, or hold on to greedy."""
+    asked = parsing.parse(body, ResolutionRequest)
+    resolved = events.Resolved(
+        arm=asked.arm,
+        resolution=asked.resolution,
+        who=_signed(request, asked.who),
+        why=asked.why,
+    )
+    service = _service(state)
+    await service.resolve(policy, resolved, key)
+    return views.diversity_view(service.policy(policy))
+
+
+@post("/policies/{policy:str}/arms", operation_class=body_of(ArmRequest), guards=[needs("admin")])
+async def add_arm(
+    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+) -> PolicyView:
+    """Add an arm."""
+    asked = parsing.parse(body, ArmRequest)
+    added = events.ArmAdded(
+        arm=asked.arm,
+        initial_pulls=asked.initial_pulls,
+        who=_signed(request, asked.who),
+        why=asked.why,
+    )
+    service = _service(state)
+    await service.add_arm(policy, added, key)
+    return views.policy_view(service.policy(policy))
+
+
+@post(
+    "/policies/{policy:str}/retirements",
+    operation_class=body_of(RetirementRequest),
+    guards=[needs("admin")],
+)
+async def retire_arm(
+    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+) -> PolicyView:
+    """Retire an arm: it is chosen no more."""
+    asked = parsing.parse(body, RetirementRequest)
+    retired = events.ArmRetired(arm=asked.arm, who=_signed(request, asked.who), why=asked.why)
+    service = _service(state)
+    await service.retire_arm(policy, retired, key)
+    return views.policy_view(service.policy(policy))
+
+
+@post(
+    "/policies/{policy:str}/history",
+    operation_class=body_of(HistoryRequest),
+    guards=[needs("admin")],
+)
+async def import_history(
+    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+) -> PolicyView:
+    """Learn from decisions that were made elsewhere."""
+    asked = parsing.parse(body, HistoryRequest)
+    imported = events.Imported(rows=asked.rows, who=_signed(request, asked.who), why=asked.why)
+    service = _service(state)
+    await service.import_history(policy, imported, key)
+    return views.policy_view(service.policy(policy))
+
+
+@put(
+    "/policies/{policy:str}/schema",
+    operation_class=body_of(SchemaRequest),
+    guards=[needs("admin")],
+)
+async def change_schema(
+    state: State, request: Request[Any, Any, Any], policy: str, body: bytes
+) -> SchemaAnswer:
+    """Give the policy other features; what it learned is learned again from the log."""
+    asked = parsing.parse(body, SchemaRequest)
+    schema = Features(features=asked.features, intercept=asked.intercept)
+    who = _signed(request, asked.who)
+    version = await _service(state).change_schema(policy, schema, asked.fill, who, asked.why)
+    return SchemaAnswer(policy=policy, schema_version=version)
+
+
+@get("/policies/{policy:str}/audit", guards=[needs("reader")])
+async def audit(
+    state: State,
+    policy: str,
+    before: Annotated[
+        int | None, Parameter(ge=1, description="Entries before this number.")
+    ] = None,
+    limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+) -> list[AuditEntry]:
+    """What people and the diversity test did, newest first."""
+    service = _service(state)
+    await service.durable()
+    return [views.audit_entry(entry) for entry in service.audit(policy, before, limit)]
+
+
+@get(
+    "/policies/{policy:str}/export", guards=[needs("reader")], media_type="application/octet-stream"
+)
+async def export(state: State, policy: str) -> File:
+    """All decisions and their rewards as a Parquet file."""
+    service = _service(state)
+    await service.durable()
+    service.policy(policy)
+    return await exported(service.log, policy)
+
+
+def problem(status: int, sentence: str) -> Response[bytes]:
+    """A refusal as an answer."""
+    body = {"status": status, "detail": sentence}
+    headers = {"Retry-After": "1"} if status == 503 else {}
+    return Response(
+        msgspec.json.encode(body),
+        status_code=status,
+        media_type="application/json",
+        headers=headers,
+    )
+
+
+router = Router(
+    "/v1",
+    route_handlers=[
+        create_policy,
+        list_policies,
+        get_policy,
+        decide,
+        reward,
+        get_decision,
+        replay,
+        diversity,
+        course,
+        resolve,
+        add_arm,
+        retire_arm,
+        import_history,
+        change_schema,
+        audit,
+        export,
+    ],
+)

@@ -1,0 +1,137 @@
+"""The application: routes, gate and life cycle put together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from litestar import Litestar, Request, Response, get
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+
+from greedyfirst.service import api
+from greedyfirst.service.access import Access
+from greedyfirst.service.gate import Gate, Rate, needs
+from greedyfirst.service.log import LogFailed
+from greedyfirst.service.metrics import ServiceMetrics
+from greedyfirst.service.refusals import Damaged, Refusal
+from greedyfirst.service.service import DecisionService
+from greedyfirst.version import __version__
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+MOST_BYTES = 1_000_000
+PER_SECOND = 20_000.0
+_log = logging.getLogger("greedyfirst.service")
+
+
+@get("/healthz", include_in_schema=False)
+async def healthz() -> dict[str, str]:
+    """The process is alive."""
+    return {"status": "alive"}
+
+
+@get("/readyz", include_in_schema=False)
+async def readyz(state: State) -> Response[dict[str, str]]:
+    """Requests can be met."""
+    ready = state.service.ready
+    return Response(
+        {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503
+    )
+
+
+@get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    """The interface, for programs."""
+    return request.app.openapi_schema.to_schema()
+
+
+@get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")
+async def metrics(state: State) -> bytes:
+    """Prometheus reads this."""
+    text: bytes = state.metrics.text()
+    return text
+
+
+def _refused(_: Request[Any, Any, Any], error: Refusal) -> Response[bytes]:
+    return api.problem(error.status, error.sentence)
+
+
+def _failed(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    return api.problem(503, f"the log cannot be read at the moment ({error}); try again")
+
+
+def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    status = 422 if error.status_code == 400 and error.extra else error.status_code
+    detail = error.detail
+    if isinstance(error.extra, list):
+        named = [f"{item.get('key', '')}: {item.get('message', '')}" for item in error.extra]
+        detail = "; ".join(named) or detail
+    return api.problem(status, detail)
+
+
+def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return api.problem(500, "something went wrong in the service; its log has the details")
+
+
+def make_application(
+    service: DecisionService,
+    *,
+    access: Access,
+    hosts: frozenset[str] | None = LOOPBACK,
+    per_second: float = PER_SECOND,
+    most_bytes: int = MOST_BYTES,
+) -> Litestar:
+    """The application.
+
+    Parameters
+    ----------
+    service
+        What it serves; started and stopped with it.
+    access
+        The keys in force.
+    hosts
+        Names that requests may use for this service; None for any.
+    per_second, most_bytes
+        Limits of a client's requests and of a request's body.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    rate = Rate(per_second)
+    app = Litestar(
+        route_handlers=[api.router, healthz, readyz, openapi, metrics],
+        lifespan=[lifespan],
+        state=State({"service": service, "metrics": ServiceMetrics(service)}),
+        middleware=[lambda app: Gate(app, access, hosts, rate)],
+        exception_handlers={
+            Refusal: _refused,
+            LogFailed: _failed,
+            Damaged: _failed,
+            HTTPException: _http,
+            Exception: _unexpected,
+        },
+        request_max_body_size=most_bytes,
+        openapi_config=OpenAPIConfig(
+            title="greedyfirst",
+            version=__version__,
+            render_plugins=[JsonRenderPlugin()],
+            components=Components(
+                security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}
+            ),
+        ),
+        logging_config=None,
+        debug=False,
+    )
+    return app

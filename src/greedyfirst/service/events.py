@@ -1,0 +1,198 @@
+"""The log's vocabulary: everything that ever changes a policy's state, as plain data.
+
+A policy's state is what :class:`~greedyfirst.service.deployment.Deployment` makes of its events, in
+their order. They are kept as JSON, so that they can be read years later by anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from greedyfirst.service.specification import (
+    Features,
+    Label,
+    Person,
+    Reason,
+    Specification,
+)
+
+Value = float | int | str | bool
+Mode = Literal["greedy", "forced", "fallback", "policy"]
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Something that happened to a policy."""
+
+
+class Created(Event, frozen=True, kw_only=True, tag="created"):
+    """The policy begins."""
+
+    specification: Specification
+    seed: int
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """The answer to a request for a decision."""
+
+    decision_id: str
+    policy: str
+    arm: str
+    #: "greedy", "forced" (an initial pull or forced sample), "fallback" after a switch, "policy"
+    #: for policies that explore by themselves.
+    mode: Mode
+    #: Its number among the policy's decisions.
+    step: int
+    #: Seconds since 1970.
+    at: float
+    #: How many times the model had learned something.
+    model_version: int
+    schema_version: int
+    expected_rewards: dict[str, float]
+    #: Of the chosen arm: coefficient times value, by encoded feature; they add up to its linear
+    #: predictor, which for linear rewards is the expected reward.
+    contributions: dict[str, float]
+
+
+class Decided(Event, frozen=True, kw_only=True, tag="decided"):
+    """An arm was chosen."""
+
+    context: dict[str, Value]
+    eligible_arms: tuple[str, ...] | None
+    answer: Decision
+
+
+class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
+    """A reward came: within the wait ("counted"), or after it ("late", and not learned)."""
+
+    step: int
+    part: str
+    value: float
+    outcome: Literal["counted", "late"]
+
+
+class Expired(Event, frozen=True, kw_only=True, tag="expired"):
+    """A decision's wait was over; ``learned`` is the sum or the default, None for nothing."""
+
+    step: int
+    learned: float | None
+
+
+class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
+    """An arm's samples were found not to be diverse enough, after ``rewards`` rewards."""
+
+    arm: str
+    rewards: int
+    min_eigenvalue: float
+    threshold: float | None
+    weakest_direction: dict[str, float]
+    answered: Literal["hold", "explore", "drop"]
+
+
+class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
+    """A person answered an alarm, or decided without one."""
+
+    arm: str
+    resolution: Literal["explore", "drop", "hold"]
+    who: Person
+    why: Reason
+
+
+class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
+    """A new arm."""
+
+    arm: Label
+    initial_pulls: int | None
+    who: Person
+    why: Reason
+
+
+class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
+    """An arm that is never chosen any more."""
+
+    arm: str
+    who: Person
+    why: Reason
+
+
+class HistoryRow(Struct, frozen=True, kw_only=True):
+    """A context, the arm that it got elsewhere, and the reward."""
+
+    context: dict[str, Any]
+    arm: str
+    reward: float
+
+
+class Imported(Event, frozen=True, kw_only=True, tag="imported"):
+    """Rows that were not decided here."""
+
+    rows: tuple[HistoryRow, ...]
+    who: Person
+    why: Reason
+
+
+class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
+    """New features: all that was learned is learned again from the log, encoded anew.
+
+    ``fill`` says what features that are new had been in all contexts so far.
+    """
+
+    version: int
+    schema: Features
+    fill: dict[str, Value]
+    who: Person
+    why: Reason
+
+
+AnyEvent = (
+    Created
+    | Decided
+    | Rewarded
+    | Expired
+    | Alarmed
+    | Resolved
+    | ArmAdded
+    | ArmRetired
+    | Imported
+    | SchemaChanged
+)
+#: Events that a person or the test of diversity caused; the others are the daily work.
+AUDITED = (
+    "created",
+    "alarmed",
+    "resolved",
+    "arm_added",
+    "arm_retired",
+    "imported",
+    "schema_changed",
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyEvent)
+
+
+def encode(event: Event) -> bytes:
+    """The event as the log keeps it."""
+    return _encoder.encode(event)
+
+
+def decode(body: bytes) -> AnyEvent:
+    """The event that :func:`encode` was given."""
+    event: AnyEvent = _decoder.decode(body)
+    return event
+
+
+def kind_of(event: Event) -> str:
+    """The event's name in the log."""
+    return str(event.__struct_config__.tag)
+
+
+def step_of(event: Event) -> int | None:
+    """The decision that an event is about."""
+    if isinstance(event, Decided):
+        return event.answer.step
+    if isinstance(event, (Rewarded, Expired)):
+        return event.step
+    return None

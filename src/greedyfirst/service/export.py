@@ -1,0 +1,94 @@
+"""The log as a Parquet file: a row per decision, with its context and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from litestar.background_tasks import BackgroundTask
+from litestar.response import File
+
+from greedyfirst.service import views
+from greedyfirst.service.events import Created, SchemaChanged
+from greedyfirst.service.log import Log
+from greedyfirst.service.specification import Feature, NumericFeature
+
+_ROWS = 5000
+_COLUMNS = [
+    ("decision_id", pa.string()),
+    ("step", pa.int64()),
+    ("at", pa.timestamp("us", tz="UTC")),
+    ("arm", pa.string()),
+    ("mode", pa.string()),
+    ("model_version", pa.int64()),
+    ("schema_version", pa.int64()),
+    ("expected_reward", pa.float64()),
+    ("status", pa.string()),
+    ("learned", pa.float64()),
+]
+
+
+async def exported(log: Log, policy: str) -> File:
+    """The file as an answer; it is removed once it has been sent."""
+    with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
+        path = Path(file.name)
+    try:
+        await asyncio.to_thread(write_parquet, log, policy, path)
+    except BaseException:
+        path.unlink()
+        raise
+    return File(
+        path=path,
+        filename=f"{policy}.parquet",
+        media_type="application/vnd.apache.parquet",
+        background=BackgroundTask(path.unlink),
+    )
+
+
+def write_parquet(log: Log, policy: str, path: Path) -> None:
+    """Write all decisions of a policy, a few thousand at a time."""
+    features: dict[str, Feature] = {}
+    summed = False
+    for entry in log.audit(policy, limit=10**6):
+        event = entry.event
+        if isinstance(event, SchemaChanged):
+            features |= {feature.name: feature for feature in event.schema.features}
+        elif isinstance(event, Created):
+            features |= {feature.name: feature for feature in event.specification.features}
+            summed = event.specification.rewards == "sum"
+    contexts = [
+        (f"context.{name}", pa.float64() if isinstance(feature, NumericFeature) else pa.string())
+        for name, feature in sorted(features.items())
+    ]
+    schema = pa.schema([*_COLUMNS, *contexts])
+    with pq.ParquetWriter(path, schema) as writer:
+        rows = []
+        for row in _rows(log, policy, features, summed):
+            rows.append(row)
+            if len(rows) == _ROWS:
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+                rows = []
+        writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def _rows(
+    log: Log, policy: str, features: dict[str, Feature], summed: bool
+) -> Iterator[dict[str, Any]]:
+    for entry in log.read(policy):
+        if entry.kind != "decided" or entry.step is None:
+            continue
+        view = views.decision_view(log.about(policy, entry.step), summed=summed)
+        answer = view.answer
+        row = {name: getattr(answer, name, None) for name, _ in _COLUMNS}
+        row["at"] = int(answer.at * 1e6)
+        row["expected_reward"] = answer.expected_rewards[answer.arm]
+        row["status"], row["learned"] = view.status, view.learned
+        for name, value in view.context.items():
+            numeric = isinstance(features.get(name), NumericFeature)
+            row[f"context.{name}"] = float(value) if numeric else str(value)
+        yield row

@@ -1,0 +1,134 @@
+"""What every request passes first: host, key, rate; and what every answer carries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from http.cookies import SimpleCookie
+from typing import Any
+
+import msgspec
+from litestar.connection import ASGIConnection
+from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
+from litestar.handlers import BaseRouteHandler
+
+from greedyfirst.service.access import Access, Caller
+from greedyfirst.service.messages import Problem
+
+COOKIE = "greedyfirst_key"
+_CALLER = "greedyfirst_caller"
+_MOST_CLIENTS = 10_000
+_READS = ("GET", "HEAD", "OPTIONS")
+_HEADERS = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+
+ASGI = Callable[[Any, Any, Any], Any]
+
+
+class Rate:
+    """At most ``per_second`` requests of a client in the long run, a few seconds' worth at once."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = 2.0 * per_second
+        self._clock = clock
+        self._clients: dict[str, tuple[float, float]] = {}
+
+    def admits(self, client: str) -> bool:
+        """Whether the client may send one more now."""
+        now = self._clock()
+        left, then = self._clients.pop(client, (self._burst, now))
+        left = min(self._burst, left + (now - then) * self._per_second)
+        admitted = left >= 1.0
+        self._clients[client] = (left - 1.0 if admitted else left, now)
+        if len(self._clients) > _MOST_CLIENTS:
+            del self._clients[next(iter(self._clients))]
+        return admitted
+
+
+class Gate:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGI, access: Access, hosts: frozenset[str] | None, rate: Rate) -> None:
+        self._app, self._access, self._hosts, self._rate = app, access, hosts, rate
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Refuse, or pass on with the caller known."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        headers = dict(scope["headers"])
+        host = _host(headers.get(b"host", b"").decode("latin-1"))
+        if self._hosts is not None and host not in self._hosts:
+            await _refuse(send_with_headers, 421, f"this service is not known as {host[:100]!r}")
+            return
+        origin = headers.get(b"origin")
+        if scope["method"] not in _READS and origin is not None:
+            # A page of another site, open in a browser beside this service.
+            if _host(origin.decode("latin-1").partition("://")[2]) != host:
+                await _refuse(send_with_headers, 403, "requests from other sites are refused")
+                return
+        caller = self._access.caller(_key(headers))
+        client = (scope.get("client") or ("", 0))[0] if caller is None else caller.name
+        if not self._rate.admits(client):
+            await _refuse(send_with_headers, 429, "too many requests; wait a second")
+            return
+        scope.setdefault("state", {})[_CALLER] = caller
+        await self._app(scope, receive, send_with_headers)
+
+
+def _host(header: str) -> str:
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0].lower()
+
+
+def _key(headers: dict[bytes, bytes]) -> str | None:
+    kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if kind.lower() == "bearer":
+        return key.strip()
+    cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+    return None if cookie is None else cookie.value
+
+
+async def _refuse(send: Any, status: int, sentence: str) -> None:
+    headers = [(b"content-type", b"application/json")]
+    if status == 429:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    body = msgspec.json.encode(Problem(status=status, detail=sentence))
+    await send({"type": "http.response.body", "body": body})
+
+
+def caller_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Caller | None:
+    """Who sends this request; None for someone without a valid key."""
+    caller: Caller | None = connection.scope["state"].get(_CALLER)
+    return caller
+
+
+def needs(role: str) -> Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], None]:
+    """A guard: only callers who may do what ``role`` may."""
+
+    def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        caller = caller_of(connection)
+        if caller is None:
+            raise NotAuthorizedException("a valid key is needed: Authorization: Bearer KEY")
+        if not caller.may(role):
+            raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")
+
+    return guard

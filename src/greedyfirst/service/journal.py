@@ -1,0 +1,139 @@
+"""Group commit: one thread writes what has gathered, and answers wait until it is on disk.
+
+Requests are handled one after the other on the event loop. Each adds its entries here and then
+waits; meanwhile others are handled and add theirs. The thread writes all that has gathered in one
+transaction. An answer goes out only when everything that was added before it is on disk, so that it
+cannot tell of anything that a crash would undo.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+
+from greedyfirst.service.events import Event
+from greedyfirst.service.log import Entry, Log
+from greedyfirst.service.refusals import Unavailable
+
+#: Made by the thread: a policy's snapshot after the entry of this number.
+Snapshot = tuple[str, int, Callable[[], bytes]]
+
+
+class Journal:
+    """The log, with entries that are on their way to it."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.added = self.written = log.last()
+        self.failure: str | None = None
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._unwritten: deque[Entry] = deque()
+        self._by_key: dict[tuple[str, str], Entry] = {}
+        self._by_step: dict[tuple[str, int], list[Entry]] = {}
+        self._queue: SimpleQueue[Entry | Snapshot | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
+        self._thread.start()
+
+    def add(self, event: Event, *, at: float, policy: str, key: str | None = None) -> Entry:
+        """Add an event as the next entry."""
+        self.check()
+        entry = Entry.of(event, seq=self.added + 1, at=at, policy=policy, key=key)
+        self.added = entry.seq
+        self._unwritten.append(entry)
+        if key is not None:
+            self._by_key[policy, key] = entry
+        if entry.step is not None:
+            self._by_step.setdefault((policy, entry.step), []).append(entry)
+        self._queue.put(entry)
+        return entry
+
+    def keep(self, policy: str, content: Callable[[], bytes]) -> None:
+        """Have a snapshot of the state after the last entry made and kept."""
+        self._queue.put((policy, self.added, content))
+
+    def check(self) -> None:
+        """Refuse to go on after a failure."""
+        if self.failure is not None:
+            raise Unavailable(f"nothing can be recorded at the moment ({self.failure}); try again")
+
+    async def durable(self) -> None:
+        """Wait until everything added so far is on disk."""
+        self.check()
+        if self.written < self.added:
+            done: asyncio.Future[None] = self._loop.create_future()
+            self._waiting.append((self.added, done))
+            await done
+
+    def with_key(self, policy: str, key: str) -> Entry | None:
+        """The entry with this idempotency key."""
+        return self._by_key.get((policy, key)) or self.log.with_key(policy, key)
+
+    def about(self, policy: str, step: int) -> list[Entry]:
+        """The entries about a decision."""
+        on_its_way = self._by_step.get((policy, step), [])
+        if on_its_way and on_its_way[0].kind == "decided":
+            return on_its_way
+        known = self.log.about(policy, step)
+        newest = known[-1].seq if known else 0
+        return known + [entry for entry in on_its_way if entry.seq > newest]
+
+    def close(self) -> None:
+        """Write what is left and end the thread."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _write(self) -> None:
+        """The thread: take all that has gathered, write it, say so."""
+        open_ = True
+        while open_:
+            gathered = [self._queue.get()]
+            while not self._queue.empty():
+                gathered.append(self._queue.get())
+            entries = [item for item in gathered if isinstance(item, Entry)]
+            try:
+                if entries:
+                    self.log.append(entries)
+                    self._tell(self._have_written, entries[-1].seq)
+                for item in gathered:
+                    if item is None:
+                        open_ = False
+                    elif not isinstance(item, Entry):
+                        policy, seq, content = item
+                        self.log.save_snapshot(policy, seq, content())
+            except Exception as error:  # whatever it is: nothing may be acknowledged any more
+                self._tell(self._fail, str(error))
+                return
+
+    def _tell(self, callback: Callable[..., None], *args: object) -> None:
+        with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            self._loop.call_soon_threadsafe(callback, *args)
+
+    def _have_written(self, seq: int) -> None:
+        self.written = seq
+        while self._unwritten and self._unwritten[0].seq <= seq:
+            entry = self._unwritten.popleft()
+            if entry.key is not None:
+                del self._by_key[entry.policy, entry.key]
+            if entry.step is not None:
+                about = self._by_step[entry.policy, entry.step]
+                about.remove(entry)
+                if not about:
+                    del self._by_step[entry.policy, entry.step]
+        while self._waiting and self._waiting[0][0] <= seq:
+            done = self._waiting.popleft()[1]
+            if not done.done():
+                done.set_result(None)
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+        while self._waiting:
+            done = self._waiting.popleft()[1]
+            if not done.done():
+                done.set_exception(
+                    Unavailable(f"it could not be recorded ({reason}); send the same again")
+                )

@@ -1,0 +1,145 @@
+"""A policy's state from the log: the newest snapshot that fits, and the entries after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+from msgspec import Struct
+
+from greedyfirst.agent import Agent
+from greedyfirst.service import events
+from greedyfirst.service.course import Course
+from greedyfirst.service.deployment import Counts, Deployment, Recall, Waiting
+from greedyfirst.service.events import AnyEvent, Decided, Decision
+from greedyfirst.service.log import Entry, Log
+from greedyfirst.service.refusals import Damaged, Unknown
+from greedyfirst.service.specification import Features, Specification
+from greedyfirst.version import __version__
+
+
+class SavedState(Struct, frozen=True, kw_only=True):
+    """A deployment as bytes hold it."""
+
+    release: str
+    specification: Specification
+    agent: bytes
+    encoding: Features
+    schema_version: int
+    model_version: int
+    fill: dict[str, events.Value]
+    pending: dict[int, Waiting]
+    counts: Counts
+    course: Course
+    open_alarms: dict[str, events.Alarmed]
+    departures: int
+
+
+def save(deployment: Deployment) -> Callable[[], bytes]:
+    """Copy the state now; what is returned makes bytes of the copy, on any thread, later."""
+    state = SavedState(
+        release=__version__,
+        specification=deployment.specification,
+        agent=deployment.agent.to_bytes(),
+        encoding=deployment.encoding,
+        schema_version=deployment.schema_version,
+        model_version=deployment.model_version,
+        fill=dict(deployment.fill),
+        pending={
+            step: Waiting(waiting.at, dict(waiting.parts))
+            for step, waiting in deployment.pending.items()
+        },
+        counts=msgspec.structs.replace(deployment.counts),
+        course=msgspec.structs.replace(deployment.course, points=list(deployment.course.points)),
+        open_alarms=dict(deployment.open_alarms),
+        departures=deployment.departures,
+    )
+    return lambda: msgspec.msgpack.encode(state)
+
+
+def load(content: bytes, recall: Recall) -> Deployment | None:
+    """The deployment that was saved, or None where another release saved it."""
+    try:
+        state = msgspec.msgpack.decode(content, type=SavedState)
+        if state.release != __version__:
+            return None
+        agent = Agent.from_bytes(state.agent)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    deployment = Deployment(
+        state.specification,
+        agent,
+        recall,
+        state.encoding,
+        state.schema_version,
+        state.model_version,
+    )
+    deployment.fill = state.fill
+    deployment.pending = state.pending
+    deployment.counts = state.counts
+    deployment.course = state.course
+    deployment.open_alarms = state.open_alarms
+    deployment.departures = state.departures
+    return deployment
+
+
+def restore(
+    log: Log, policy: str, *, before: int | None = None, snapshots: bool = True
+) -> tuple[Deployment, int]:
+    """The policy's state after its entries, those before number ``before``; the last one's number.
+
+    Without ``snapshots`` all entries are applied again: the state is the same.
+    """
+
+    def recall(step: int) -> list[AnyEvent]:
+        return [entry.event for entry in log.about(policy, step)]
+
+    deployment, done = None, 0
+    saved = log.snapshot(policy, before) if snapshots else None
+    if saved is not None:
+        deployment, done = load(saved[1], recall), saved[0]
+    if deployment is None:
+        done = 0
+    for entry in log.read(policy, done, before):
+        event = entry.event
+        if deployment is None:
+            if not isinstance(event, events.Created):
+                raise Damaged(f"policy {policy}: entry {entry.seq} comes before its creation")
+            deployment = Deployment.begin(event, recall)
+        else:
+            deployment.apply(event, entry.at, past_of(log, policy, entry.seq))
+        done = entry.seq
+    if deployment is None:
+        raise Unknown(f"there is no policy {policy!r}")
+    return deployment, done
+
+
+def decide_again(log: Log, entry: Entry) -> tuple[Decision, Decision]:
+    """A decision as it was logged, and as the state before it makes it again."""
+    decided = entry.event
+    assert isinstance(decided, Decided)
+    before, _ = restore(log, entry.policy, before=entry.seq)
+    again = before.decide(decided.context, decided.eligible_arms, entry.at)
+    return decided.answer, again.answer
+
+
+def replay_last(log: Log, policy: str, last: int) -> tuple[int, int]:
+    """Make a policy's last decisions again; how many those were, and how many came out otherwise.
+
+    The state before them is made from all entries, not from a snapshot.
+    """
+    steps = [entry.seq for entry in log.read(policy) if entry.kind == "decided"]
+    chosen = steps[-last:] if last else []
+    if not chosen:
+        return 0, 0
+    state, done = restore(log, policy, before=chosen[0], snapshots=False)
+    before = state.departures
+    for entry in log.read(policy, done):
+        state.apply(entry.event, entry.at, past_of(log, policy, entry.seq))
+    return len(chosen), state.departures - before
+
+
+def past_of(log: Log, policy: str, before: int | None = None) -> Iterator[tuple[float, AnyEvent]]:
+    """When each of a policy's events was, and the event, before entry ``before``."""
+    for entry in log.read(policy, 0, before):
+        yield entry.at, entry.event

@@ -1,0 +1,70 @@
+"""Run the service: open the log, listen, stop in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+from granian.constants import Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
+
+from greedyfirst.service.access import Access
+from greedyfirst.service.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.service import DecisionService
+from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.validation import number, whole_number
+
+
+def serve(
+    path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    names: tuple[str, ...] = (),
+    per_second: float = PER_SECOND,
+) -> None:
+    """Serve the log in the file ``path`` until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    path
+        The log, made if it is not there.
+    host, port
+        Where to listen. Other addresses than loopback need keys.
+    names
+        Names by which requests may call this service, beside the loopback's.
+    per_second
+        Requests that a client may send in the long run.
+    """
+    whole_number("port", port, at_least=1, at_most=65535)
+    number("per_second", per_second, above=0)
+    log = SqliteLog(path)
+    access = Access(log.access_keys())
+    log.close()
+    if host not in LOOPBACK and access.open:
+        raise ValueError(
+            f"host {host} can be reached from elsewhere, which needs keys: "
+            f"greedyfirst keys add NAME --role admin --db {path}"
+        )
+    service = DecisionService(lambda: SqliteLog(path))
+    hosts = LOOPBACK | {host, *names}
+    app = make_application(service, access=access, hosts=hosts, per_second=per_second)
+    asyncio.run(_run(app, host, port))
+
+
+async def _run(app: Any, host: str, port: int) -> None:
+    server = Server(
+        app,
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        websockets=False,
+        log_level=LogLevels.error,
+    )
+    loop = asyncio.get_running_loop()
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(stop, server.stop)
+    await server.serve()

@@ -1,0 +1,286 @@
+"""The log in one SQLite file: write-ahead log, synced at every commit.
+
+Opening the file checks that it is whole (its length, the seals of the last entries); ``check``
+reads all of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import apsw
+
+from greedyfirst.service.events import AUDITED, decode
+from greedyfirst.service.log import GENESIS, Entry, LogFailed, link
+from greedyfirst.service.refusals import Damaged
+
+VERSION = 1
+_APPLICATION = 0x67726679  # "grfy"
+_SNAPSHOTS_KEPT = 4
+_CHECKED_AT_START = 1000
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS entries (
+    seq INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    policy TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    step INTEGER,
+    key TEXT,
+    body BLOB NOT NULL,
+    seal BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS entries_by_policy ON entries (policy, seq);
+CREATE INDEX IF NOT EXISTS entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entries_audited ON entries (policy, seq)
+    WHERE kind IN ({", ".join(repr(kind) for kind in AUDITED)});
+CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS entries_remain BEFORE DELETE ON entries
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TABLE IF NOT EXISTS snapshots (
+    policy TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (policy, seq)
+) STRICT;
+CREATE TABLE IF NOT EXISTS access_keys (
+    name TEXT PRIMARY KEY,
+    role TEXT NOT NULL,
+    hash BLOB NOT NULL UNIQUE
+) STRICT;
+"""
+_COLUMNS = "seq, at, policy, kind, step, key, body"
+
+
+class SqliteLog:
+    """A :class:`~greedyfirst.service.log.Log` in the file ``path``, which it makes if need be.
+
+    Parameters
+    ----------
+    path
+        The file. A second service on it is refused.
+    vfs
+        The name of SQLite's file layer, for tests of what a failing disk does.
+    """
+
+    def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
+        self.path = Path(path)
+        self._lock = _only_one(self.path)
+        try:
+            with _disk(self.path):
+                self._writer = self._connection(vfs)
+                self._prepare()
+                # Requests read beside the thread that writes.
+                self._reader = self._connection(vfs)
+                self._seal = self._checked_tail(_CHECKED_AT_START)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _connection(self, vfs: str | None) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), vfs=vfs)
+        connection.set_busy_timeout(5000)
+        connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")
+        return connection
+
+    def _prepare(self) -> None:
+        connection = self._writer
+        application = connection.pragma("application_id")
+        if application not in (0, _APPLICATION) or (
+            application == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get
+        ):
+            raise Damaged(f"{self.path} is a database of another program")
+        version = connection.pragma("user_version")
+        if version not in (0, VERSION):
+            raise Damaged(
+                f"{self.path} has format version {version}; this release reads version {VERSION}"
+            )
+        # Everything into the main file, whose length then tells whether it is whole.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        whole = connection.pragma("page_count") * connection.pragma("page_size")
+        if self.path.stat().st_size < whole:
+            raise Damaged(
+                f"{self.path} is cut off: {self.path.stat().st_size} of {whole} bytes are left; "
+                "put back a copy of it"
+            )
+        with connection:
+            connection.execute(_TABLES)
+            connection.pragma("application_id", _APPLICATION)
+            connection.pragma("user_version", VERSION)
+
+    def _checked_tail(self, length: int) -> bytes:
+        """The last entry's seal, once those of the last ``length`` entries have been made again."""
+        rows: list[Any] = self._reader.execute(
+            f"SELECT {_COLUMNS}, seal FROM entries ORDER BY seq DESC LIMIT ?", (length + 1,)
+        ).fetchall()
+        if not rows:
+            return GENESIS
+        *_, first = rows
+        seal: bytes = GENESIS if first[0] == 1 else first[-1]
+        expected = first[0]
+        for *columns, kept in reversed(rows):
+            entry = Entry(*columns)
+            if entry.seq != expected:
+                raise Damaged(f"{self.path} lacks entry {expected}; put back a copy of it")
+            if entry.seq == 1 or entry.seq > first[0]:
+                seal = link(seal, entry)
+            if seal != kept:
+                raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
+            expected += 1
+        return seal
+
+    # ---------------------------------------------------------------- writing
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add entries in one transaction."""
+        seal = self._seal
+        rows = []
+        for entry in entries:
+            seal = link(seal, entry)
+            rows.append((*entry, seal))
+        with _disk(self.path), self._writer:
+            self._writer.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._seal = seal
+
+    def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
+        """Keep a snapshot, and drop old ones."""
+        with _disk(self.path), self._writer:
+            self._writer.execute(
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (policy, seq, content)
+            )
+            self._writer.execute(
+                "DELETE FROM snapshots WHERE policy = ? AND seq NOT IN "
+                "(SELECT seq FROM snapshots WHERE policy = ? ORDER BY seq DESC LIMIT ?)",
+                (policy, policy, _SNAPSHOTS_KEPT),
+            )
+
+    # ---------------------------------------------------------------- reading
+
+    def last(self) -> int:
+        """The number of the last entry."""
+        with _disk(self.path):
+            return int(self._reader.execute("SELECT coalesce(max(seq), 0) FROM entries").get)
+
+    def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
+        """A policy's entries, a few hundred at a time."""
+        while True:
+            found = self._select(
+                "policy = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT 500",
+                (policy, after, before or 2**62),
+            )
+            if not found:
+                return
+            yield from found
+            after = found[-1].seq
+
+    def about(self, policy: str, step: int) -> list[Entry]:
+        """The entries about a decision."""
+        return self._select("policy = ? AND step = ? ORDER BY seq", (policy, step))
+
+    def with_key(self, policy: str, key: str) -> Entry | None:
+        """The entry with this key."""
+        found = self._select("policy = ? AND key = ?", (policy, key))
+        return found[0] if found else None
+
+    def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
+        """The newest audited entries."""
+        kinds = ", ".join(repr(kind) for kind in AUDITED)
+        return self._select(
+            f"policy = ? AND seq < ? AND kind IN ({kinds}) ORDER BY seq DESC LIMIT ?",
+            (policy, before or 2**62, limit),
+        )
+
+    def policies(self) -> list[Entry]:
+        """The entries that created policies."""
+        return self._select("kind = 'created' ORDER BY seq", ())
+
+    def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot that is old enough."""
+        with _disk(self.path):
+            row = self._reader.execute(
+                "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
+                "ORDER BY seq DESC LIMIT 1",
+                (policy, before or 2**62),
+            ).fetchone()
+        return row
+
+    def check(self) -> int:
+        """SQLite's own check, each entry's form, and every seal."""
+        with _disk(self.path):
+            found = self._reader.execute("PRAGMA integrity_check(1)").get
+            if found != "ok":
+                raise Damaged(f"{self.path} is damaged: {found}")
+            self._checked_tail(2**62)
+            count = 0
+            for (body,) in self._reader.execute("SELECT body FROM entries"):
+                decode(body)
+                count += 1
+            return count
+
+    def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
+        with _disk(self.path):
+            rows = self._reader.execute(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
+            return [Entry(*row) for row in rows]
+
+    # ---------------------------------------------------------------- access keys
+
+    def access_keys(self) -> list[tuple[str, str, bytes]]:
+        """Name, role and hash of each."""
+        with _disk(self.path):
+            rows: list[Any] = self._reader.execute(
+                "SELECT name, role, hash FROM access_keys"
+            ).fetchall()
+        return rows
+
+    def set_access_key(self, name: str, role: str, hashed: bytes) -> None:
+        """Add a key, or replace the one of that name."""
+        with _disk(self.path), self._writer:
+            self._writer.execute(
+                "INSERT OR REPLACE INTO access_keys VALUES (?, ?, ?)", (name, role, hashed)
+            )
+
+    def remove_access_key(self, name: str) -> bool:
+        """Take a key away; False if there was none of that name."""
+        with _disk(self.path), self._writer:
+            self._writer.execute("DELETE FROM access_keys WHERE name = ?", (name,))
+        return bool(self._writer.changes())
+
+    def close(self) -> None:
+        """Close the file, and let others open it."""
+        for connection in (self._reader, self._writer):
+            with suppress(apsw.Error):
+                connection.close(True)
+        self._lock.close()
+
+
+def _only_one(path: Path) -> IO[str]:
+    """A lock that ends with the process."""
+    if path.is_dir():
+        raise Damaged(f"{path} is a folder; give the name of a file")
+    try:
+        lock = open(f"{path}.lock", "w")  # noqa: SIM115 (held until the log is closed)
+    except OSError as error:
+        raise Damaged(f"{path} cannot be opened: {os.strerror(error.errno or 0)}") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise Damaged(f"another service is using {path}; end it or take another file") from None
+    return lock
+
+
+@contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise Damaged(f"{path} is not a whole log: {error}; put back a copy of it") from error
+    except apsw.Error as error:
+        raise LogFailed(f"{path}: {error}") from error
