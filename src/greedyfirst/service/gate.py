@@ -77,12 +77,10 @@ class Gate:
         if self._hosts is not None and host not in self._hosts:
             await _refuse(send_with_headers, 421, f"this service is not known as {host[:100]!r}")
             return
-        origin = headers.get(b"origin")
-        if scope["method"] not in _READS and origin is not None:
+        if scope["method"] not in _READS and _origin(headers) not in (None, host):
             # A page of another site, open in a browser beside this service.
-            if _host(origin.decode("latin-1").partition("://")[2]) != host:
-                await _refuse(send_with_headers, 403, "requests from other sites are refused")
-                return
+            await _refuse(send_with_headers, 403, "requests from other sites are refused")
+            return
         caller = self._access.caller(_key(headers))
         client = (scope.get("client") or ("", 0))[0] if caller is None else caller.name
         if not self._rate.admits(client):
@@ -96,6 +94,12 @@ def _host(header: str) -> str:
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()
+
+
+def _origin(headers: dict[bytes, bytes]) -> str | None:
+    """The host of the page that a browser sends from; None for other clients."""
+    origin = headers.get(b"origin")
+    return None if origin is None else _host(origin.decode("latin-1").partition("://")[2])
 
 
 def _key(headers: dict[bytes, bytes]) -> str | None:
