@@ -1,0 +1,129 @@
+"""What an agent says beside the arm: forced or not, alarms, each feature's part, what is lacking."""
+
+import numpy as np
+import pytest
+
+from greedyfirst import Agent, GLMGreedy, Greedy, GreedyFirst, OLSBandit
+
+
+def trial(policy, n=200, n_arms=2, seed=4, **options):
+    """An agent after n decisions on contexts (1, u), arm 0 by far the best."""
+    agent = Agent(policy, n_arms=n_arms, n_features=2, seed=1, **options)
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        context = np.array([1.0, rng.uniform(-1, 1)])
+        arm = agent.choose(context)
+        agent.update(context, arm, 2.0 - 2.0 * arm + 0.1 * rng.normal())
+    return agent
+
+
+def test_initial_pulls_and_forced_samples_are_called_forced():
+    agent = Agent(Greedy(initial_pulls=2), n_arms=3, n_features=2, seed=1)
+    forced = []
+    for _ in range(8):
+        agent.choose([1.0, 0.5])
+        forced.append(agent.forced)
+    assert forced == [True] * 6 + [False] * 2
+
+    bandit = Agent(OLSBandit(h=1, q=1), n_arms=2, n_features=2, seed=1)
+    forced = []
+    for _ in range(12):
+        bandit.choose([1.0, 0.5])
+        forced.append(bandit.forced)
+    # 𝒯ᵢ with K = 2, q = 1: (2ⁿ-1)·2 + 1, 2 for n = 0, 1, 2
+    assert [t for t, was in enumerate(forced, 1) if was] == [1, 2, 3, 4, 7, 8]
+
+
+def test_contributions_add_up_to_the_linear_predictor():
+    agent = trial(Greedy(warmup="pinv"))
+    context = np.array([1.0, -0.7])
+    parts = agent.contributions(context)
+    assert parts.shape == (2, 2)
+    np.testing.assert_array_equal(parts, agent.state.model.estimate * context)
+    np.testing.assert_array_equal(parts.sum(axis=1), agent.expected_rewards(context))
+
+    logistic = Agent(GLMGreedy(link="logistic"), n_arms=2, n_features=2, seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(80):
+        x = np.array([1.0, rng.normal()])
+        arm = int(rng.integers(2))
+        logistic.update(x, arm, float(rng.random() < 1 / (1 + np.exp(-x[1]))), step=0)
+    predictor = logistic.contributions(context).sum(axis=1)
+    np.testing.assert_allclose(logistic.expected_rewards(context), 1 / (1 + np.exp(-predictor)))
+    with pytest.raises(ValueError, match="context must be"):
+        agent.contributions([1.0, np.nan])
+
+
+def test_history_may_come_while_decisions_wait():
+    agent = Agent(Greedy(warmup="pinv"), n_arms=2, n_features=2, seed=1)
+    waiting = np.array([1.0, 2.0])
+    arm = agent.choose(waiting)
+    agent.update([1.0, 0.0], 1 - arm, 5.0, step=0)
+    assert (agent.decisions, agent.joined, agent.foreign) == (1, 0, 1)
+    agent.update(waiting, arm, 1.0, step=1)
+    assert (agent.joined, agent.foreign, agent.rewards) == (1, 1, 2)
+
+
+def test_alarms_are_counted_once():
+    agent = trial(GreedyFirst(warmup="pinv", t0=10, lambda0=1.0, on_alarm="hold"), n=10)
+    before = agent.alarms
+    assert before == 0
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        context = np.array([1.0, rng.uniform(-1, 1)])
+        agent.update(context, agent.choose(context), 1.0)
+    tripped = [arm.tripped_at for arm in agent.diversity().arms]
+    assert agent.alarms == sum(at is not None for at in tripped) > 0
+    assert trial(Greedy(), n=5).alarms == 0
+
+
+def test_a_retired_arm_changes_nothing_else():
+    policy = GreedyFirst(warmup="pinv", initial_pulls=3, t0=12, lambda0=0.2)
+    agent = trial(policy, n_arms=3, arm_names=["a", "b", "c"])
+    assert agent.diversity().mode == "fallback"
+    switched_at = agent.diversity().switched_at
+    learned = agent.state.fallback.model.gram.copy()
+    agent.retire_arm("c")
+    report = agent.diversity()
+    assert (report.mode, report.switched_at) == ("fallback", switched_at)
+    assert [arm.dropped for arm in report.arms] == [False, False, True]
+    np.testing.assert_array_equal(agent.state.fallback.model.gram, learned)
+    rng = np.random.default_rng(0)
+    arms = [agent.choose([1.0, rng.uniform(-1, 1)]) for _ in range(100)]
+    assert 2 not in arms
+    agent.retire_arm("a")
+    with pytest.raises(ValueError, match="arm must be an arm other than the last one"):
+        agent.retire_arm("b")
+
+
+def test_the_samples_needed_would_do():
+    """Given about that many more samples at usual contexts, the arm passes."""
+    agent = trial(GreedyFirst(warmup="pinv", initial_pulls=4, t0=10, lambda0=0.2, on_alarm="hold"))
+    starved = agent.diversity().arms[1]
+    assert starved.min_eigenvalue < starved.threshold
+    assert starved.samples_needed > 0
+    assert agent.diversity().arms[0].samples_needed == 0
+    rng = np.random.default_rng(1)
+    counts = {0.5: None, 2.0: None}
+    for share in counts:
+        other = Agent.from_bytes(agent.to_bytes())
+        for _ in range(int(np.ceil(share * starved.samples_needed))):
+            other.update([1.0, rng.uniform(-1, 1)], 1, 0.0, step=0)
+        after = other.diversity().arms[1]
+        counts[share] = after.min_eigenvalue >= after.threshold
+    assert counts == {0.5: False, 2.0: True}
+
+
+def test_no_number_of_samples_would_do_where_the_line_rises_faster():
+    agent = trial(GreedyFirst(warmup="pinv", initial_pulls=4, t0=10, lambda0=50.0, on_alarm="hold"))
+    assert agent.diversity().arms[1].samples_needed is None
+    assert trial(Greedy(warmup="pinv")).diversity().arms[0].samples_needed is None
+
+
+def test_bytes_hold_the_whole_agent():
+    agent = trial(GreedyFirst(warmup="pinv", t0=10, lambda0=0.2))
+    other = Agent.from_bytes(agent.to_bytes())
+    np.testing.assert_array_equal(agent.buffer, other.buffer)
+    assert (other.decisions, other.joined, other.foreign) == (200, 200, 0)
+    with pytest.raises(ValueError, match="content is not a greedyfirst agent file"):
+        Agent.from_bytes(agent.to_bytes()[:-1])
