@@ -1,4 +1,4 @@
-"""What an agent says beside the arm: forced or not, alarms, each feature's part, what is lacking."""
+"""What an agent says beside the arm: forced or not, alarms, each feature's part, what lacks."""
 
 import numpy as np
 import pytest
