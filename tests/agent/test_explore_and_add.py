@@ -104,6 +104,70 @@ def test_without_carry_over_the_fallback_starts_afresh(by_hand):
     )
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_initial_samples_become_forced_samples(by_hand):
+    """Three pulls of each arm; the schedule goes on behind them: steps 7 and 8 are forced."""
+    diary = Diary(fallback=OLSBandit(h=1, q=1, initial_pulls=3), carry_over="initial")
+    if by_hand:
+        diary.work(10)
+        diary.agent.explore()
+    else:
+        diary.work_until_alarm()
+    forced, model = diary.agent.state.fallback.forced, diary.agent.state.fallback.model
+    for arm in range(2):
+        X, y = diary.rows(arm, 6)
+        np.testing.assert_allclose(forced.gram[arm], X.T @ X, rtol=1e-12)
+        np.testing.assert_allclose(model.gram[arm], X.T @ X, rtol=1e-12)
+        expected = np.linalg.lstsq(X, y, rcond=None)[0]
+        np.testing.assert_allclose(forced.estimate[arm], expected, rtol=1e-8)
+    arms = diary.work(10)  # its own steps 7 to 16
+    assert {step: arms[step - 7] for step in SCHEDULE if step > 6} == {7: 0, 8: 1, 15: 0, 16: 1}
+    np.testing.assert_array_equal(forced.pulls, [5, 5])
+
+
+def test_an_agent_that_explores_within_the_initial_pulls_goes_on_with_them():
+    diary = Diary(fallback=OLSBandit(h=1, q=1, initial_pulls=3), carry_over="initial")
+    diary.work(3)
+    diary.agent.explore()
+    assert diary.work(5) == [1, 0, 1, 0, 1]
+    np.testing.assert_array_equal(diary.agent.state.fallback.forced.pulls, [4, 4])
+
+
+def test_late_rewards_of_initial_pulls_are_forced_samples_too():
+    diary = Diary(fallback=OLSBandit(h=1, q=1, initial_pulls=3), carry_over="initial")
+    agent, late = diary.agent, []
+    for _ in range(9):
+        context = np.array([1.0, diary.rng.uniform(-1, 1)])
+        late.append((context, agent.choose(context)))
+    for row in late[:4]:
+        diary.learn(*row)
+    agent.explore()
+    np.testing.assert_array_equal(agent.state.fallback.forced.pulls, [2, 2])
+    for row in late[4:]:  # two more initial ones, and three of the greedy phase
+        diary.learn(*row)
+    np.testing.assert_array_equal(agent.state.fallback.forced.pulls, [3, 3])
+    assert agent.state.fallback.model.pulls.sum() == 9
+    diary.work(2)  # own steps 7 and 8
+    np.testing.assert_array_equal(agent.state.fallback.forced.pulls, [4, 4])
+
+
+@pytest.mark.parametrize("dropped_again", [False, True])
+def test_an_added_arm_is_pulled_behind_the_initial_samples(dropped_again):
+    diary = Diary(fallback=OLSBandit(h=1, q=1, initial_pulls=3), carry_over="initial")
+    diary.work(8)
+    diary.agent.add_arm(initial_pulls=2)
+    diary.work(2)
+    if dropped_again:
+        diary.agent.explore()
+        diary.work(4)
+        diary.agent.keep_greedy(0)
+    diary.agent.explore()
+    state = diary.agent.state.fallback
+    np.testing.assert_array_equal(state.forced.pulls, [3, 3, 0])
+    assert diary.work(2) == [2, 2]
+    np.testing.assert_array_equal(state.forced.pulls, [3, 3, 2])
+
+
 def test_a_switch_while_rewards_are_on_their_way():
     """The fallback's schedule starts with its first own decision, and late rewards are greedy."""
     diary = Diary(fallback=OLSBandit(h=1, q=1), carry_over=False)

@@ -269,3 +269,49 @@ def test_alarms_are_those_of_testing_each_arm_by_itself():
     for arm, report in enumerate(agent.diversity().arms):
         short = t[(t > 30) & (eigenvalues[:, arm] < 0.5 * t / 4)]
         assert report.tripped_at == (short[0] if len(short) else None)
+
+
+# ---------------------------------------------------------------- initial samples handed over
+
+
+@pytest.mark.parametrize(
+    "fallback",
+    [
+        OLSBandit(h=0.3, warmup="pinv", initial_pulls=4),
+        OLSBandit(h=0.3, q=2, warmup="pinv", initial_pulls=6),
+        OLSBandit(h=0.3, warmup="pinv", initial_pulls=4, refresh="scheduled"),
+        OFUL(sigma=0.3),
+        Greedy(warmup="pinv"),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_initial_samples_are_the_fallbacks_own_first_steps(fallback):
+    """After the switch it decides as an agent of its own that made the initial pulls itself."""
+    options = {"warmup": "pinv", "initial_pulls": 4, "t0": 30, "lambda0": 0.5}
+    policy = GreedyFirst(**options, carry_over="initial", fallback=fallback)
+    agent, arms, contexts, rewards = switching_run(policy)
+    switch = agent.diversity().switched_at
+    assert 30 < switch < 100
+    own = Agent(fallback, n_arms=3, n_features=3, seed=3)
+    for step in range(12):
+        arm = step % 3
+        own.choose(contexts[step])
+        own.update(contexts[step], arm, rewards[step, arm])
+    expected = []
+    for step in range(switch, len(contexts)):
+        probability = own.probabilities(contexts[step])
+        own.choose(contexts[step])
+        arm = arms[step]
+        expected.append(probability[arm])
+        own.update(contexts[step], arm, rewards[step, arm])
+    assert min(expected) > 0.3  # certain, or a tie of at most three arms
+    assert np.mean(np.array(expected) == 1) > 0.5
+    np.testing.assert_array_equal(agent.state.fallback.model.gram, own.state.model.gram)
+    if isinstance(fallback, OLSBandit):
+        np.testing.assert_array_equal(agent.state.fallback.forced.pulls, own.state.forced.pulls)
+        assert (agent.state.fallback.forced.pulls >= 4).all()
+
+
+def test_without_initial_pulls_there_is_nothing_to_hand_over():
+    with pytest.raises(ValueError, match=r"^carry_over must be True or False: .*got 'initial'"):
+        GreedyFirst(carry_over="initial", fallback=OLSBandit(initial_pulls=3))

@@ -107,6 +107,42 @@ def test_the_filter_looks_at_eligible_arms_only():
     assert agent.choose([1.0], eligible=[1, 2]) == 2
 
 
+@pytest.mark.parametrize("pulls", [0, 2, 5])
+def test_scheduled_refresh_is_at_forced_samples_behind_the_initial_pulls(pulls):
+    """Decisions between them use the estimates of then; before the first, all arms are alike."""
+    n_arms, d, horizon, h, q = 3, 2, 300, 0.6, 2
+    rng = np.random.default_rng(10)
+    contexts = rng.normal(size=(horizon, d))
+    rewards = contexts @ rng.normal(size=(d, n_arms)) + 0.5 * rng.normal(size=(horizon, n_arms))
+    options = {"h": h, "q": q, "warmup": "pinv", "initial_pulls": pulls, "refresh": "scheduled"}
+    agent = Agent(OLSBandit(**options), n_arms=n_arms, n_features=d, seed=2)
+    arms = np.zeros(horizon, int)
+    forced = {step: (step - 1) % n_arms for step in range(1, n_arms * pulls + 1)}
+    schedule = forced_arms(n_arms, q, horizon)
+    scheduled = {step: arm for step, arm in schedule.items() if step > n_arms * pulls}
+    forced |= scheduled
+    is_forced = np.array([step in forced for step in range(1, horizon + 1)])
+    in_use = np.zeros((2, n_arms, d))
+    ties = 0
+    for t in range(horizon):
+        probability = agent.probabilities(contexts[t])
+        arms[t] = agent.choose(contexts[t])
+        agent.update(contexts[t], int(arms[t]), rewards[t, arms[t]])
+        if t + 1 in scheduled:
+            assert arms[t] == scheduled[t + 1]
+            for row, rows in enumerate((is_forced[: t + 1], np.ones(t + 1, bool))):
+                mine = rows & (arms[: t + 1] == arms[t])
+                x, y = contexts[: t + 1][mine], rewards[: t + 1][mine, arms[t]]
+                in_use[row, arms[t]] = np.linalg.lstsq(x, y, rcond=None)[0]
+        elif t + 1 not in forced:
+            scores = in_use @ contexts[t]
+            scores[1, scores[0] < scores[0].max() - h / 2] = -np.inf
+            best = scores[1] >= scores[1].max() - 1e-9
+            np.testing.assert_allclose(probability, best / best.sum(), atol=1e-12)
+            ties += best.sum() > 1
+    assert ties == {0: 0, 2: 0, 5: 3}[pulls]  # rounds 16 to 18, before the schedule's 43
+
+
 @pytest.mark.parametrize("warmup", ["none", "ridge", "pinv"])
 def test_a_plain_numpy_version_takes_the_same_arms(warmup):
     """Algorithm 4 with lstsq from scratch, where estimates do not tie."""

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyfirst.agent.diversity_report import ArmDiversity, DiversityReport
-from greedyfirst.agent.online import learn_many
+from greedyfirst.agent.online import start_fallback
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
-from greedyfirst.models import summary
-from greedyfirst.models.generalized_linear import GeneralizedLinear
-from greedyfirst.models.least_squares import COUNT
-from greedyfirst.policies import GreedyFirst, initial_pulls
+from greedyfirst.policies import GreedyFirst, hand_over, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
-from greedyfirst.policies.policy import SUMMARY, compiled_for, init
+from greedyfirst.policies.policy import compiled_for, init
 
 if TYPE_CHECKING:
     from greedyfirst.agent.agent import Agent
@@ -35,6 +32,7 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
         partial(init, agent.record.fallback, agent.n_arms, agent.n_features), agent.room
     )
     copy_arms(fresh, agent.state.fallback)
+    _plan_fallback(agent)
     agent.state.outlook[:] = 0.0
 
 
@@ -54,29 +52,11 @@ def _clock(agent: Agent) -> float:
 
 
 def explore(agent: Agent) -> None:
-    """Start the fallback now; with ``carry_over`` it learns the greedy phase's samples first."""
-    watch = agent.state.watch.numbers
-    watch[watching.MODE] = watching.EXPLORES
-    watch[watching.SWITCHED_AT] = watch[watching.CLOCK]
-    watch[watching.ALARMS] += 1.0
-    watch[watching.OFFSET] = agent.decisions
-    if not agent.policy.carry_over:  # type: ignore[attr-defined]
-        return
-    source, target = agent.state.greedy.model, agent.state.fallback.model
-    if isinstance(source, GeneralizedLinear) and isinstance(target, GeneralizedLinear):
-        copy_arms(source, target)
-        return
-    samples = getattr(source, "linear", source)
-    rows, arms, rewards = summary.summary_rows(samples)
-    target.numbers[:, COUNT] += summary.rows_not_handed_over(samples, arms)
-    compiled_for(learn_many, type(agent.policy.fallback))(  # type: ignore[attr-defined]
-        agent.record.fallback,
-        agent.state.fallback,
-        np.full(len(rows), SUMMARY),
-        rows,
-        arms,
-        rewards,
-    )
+    """Start the fallback now, with what the policy hands over."""
+    numbers = agent.state.watch.numbers
+    numbers[watching.ALARMS] += 1.0
+    numbers[watching.DECIDED] = agent.decisions
+    compiled_for(start_fallback, GreedyFirst)(agent.record, agent.state, agent.decisions)
 
 
 def admit(agent: Agent, pulls: int) -> None:
@@ -91,16 +71,36 @@ def admit(agent: Agent, pulls: int) -> None:
     watch = state.watch
     own = agent.record.greedy.initial_pulls
     initial_pulls.admit(state.greedy.initial, arm, agent.decisions, pulls, own)
-    if state.explores and hasattr(state.fallback, "initial"):
+    if not state.explores:
+        _plan_fallback(agent)
+    elif hasattr(state.fallback, "initial"):
         own_step = agent.decisions - int(watch.numbers[watching.OFFSET])
         own = agent.record.fallback.initial_pulls
         initial_pulls.admit(state.fallback.initial, arm, own_step, pulls, own)
-    elif hasattr(state.fallback, "initial"):
-        state.fallback.initial[:, initial_pulls.FOUNDERS] = agent.n_arms
     watch.arms[arm, watching.SINCE] = watch.numbers[watching.CLOCK]
     watch.numbers[watching.NEXT_TEST] = min(
         watch.numbers[watching.NEXT_TEST], watch.numbers[watching.CLOCK] + agent.record.test_after
     )
+
+
+def _plan_fallback(agent: Agent) -> None:
+    """Plan the first pulls of a fallback that has not started.
+
+    Added arms are in its turns from the start, or behind the initial samples that it is handed.
+    """
+    state, record = agent.state, agent.record
+    if not hasattr(state.fallback, "initial"):
+        return
+    plan, greedy_plan = state.fallback.initial, state.greedy.initial
+    if record.carry_over != hand_over.INITIAL:
+        plan[:, initial_pulls.FOUNDERS] = agent.n_arms
+        return
+    founders = int(greedy_plan[0, initial_pulls.FOUNDERS])
+    plan[:] = 0.0
+    plan[:, initial_pulls.FOUNDERS] = founders
+    for arm in range(founders, agent.n_arms):
+        pulls = int(greedy_plan[arm, initial_pulls.PULLS])
+        initial_pulls.admit(plan, arm, 0, pulls, record.fallback.initial_pulls)
 
 
 def report(agent: Agent) -> DiversityReport:

@@ -10,6 +10,7 @@ from numba import types
 
 from greedyfirst.compilation import inline_kernel
 from greedyfirst.held import opened
+from greedyfirst.policies.greedy_first import switch
 from greedyfirst.policies.policy import update, weigh
 from greedyfirst.policies.selection import select
 from greedyfirst.validation import FloatArray
@@ -109,3 +110,8 @@ def foresee(
 ) -> None:
     """The arm that ``step`` must take into ``due[0]``, or -1 and an outlook in the state."""
     due[0] = weigh(policy, state, step, context, eligible)
+
+
+def start_fallback(policy: Any, state: Any, step: int) -> None:
+    """Let Greedy-First's fallback decide after decision ``step``."""
+    switch(policy, state, step)

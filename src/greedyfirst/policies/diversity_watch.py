@@ -50,9 +50,9 @@ BOUND_MARGIN = 1e-3
 
 # Numbers of the watch: rewards so far (t); the t up to which no arm can trip the test; λ₀ in force
 # (0 until it is estimated); GREEDY or EXPLORES; alarms and answers to them; t of the switch (0 if
-# none); decisions made before the fallback's first; eigenvalues computed; the arm that tripped the
-# test last (-1 if none); rank of the span of all contexts; decisions made so far, where an agent
-# tells (rewards may be late).
+# none); a decision's number less the fallback's own number of it; eigenvalues computed; the arm
+# that tripped the test last (-1 if none); rank of the span of all contexts; decisions made so far,
+# where an agent tells (rewards may be late).
 (
     CLOCK,
     NEXT_TEST,

@@ -6,16 +6,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from numba.extending import overload
-
-from greedyfirst.compilation import INLINE_OPTIONS, inline_kernel, kernel
+from greedyfirst.compilation import inline_kernel, kernel
 from greedyfirst.linalg import copy
 from greedyfirst.links import Link
 from greedyfirst.memory import Memory
-from greedyfirst.models import generalized_linear, least_squares, summary
-from greedyfirst.models.generalized_linear import GeneralizedLinear
-from greedyfirst.models.least_squares import COUNT, WARMUPS, LeastSquares
-from greedyfirst.policies import diversity_watch
+from greedyfirst.models import summary
+from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.policies import diversity_watch, hand_over
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.diversity_watch import (
     ALARMS,
@@ -34,11 +31,11 @@ from greedyfirst.policies.diversity_watch import (
 from greedyfirst.policies.glm_greedy import GLMGreedy
 from greedyfirst.policies.glm_ucb import GLMUCB
 from greedyfirst.policies.greedy import Greedy
+from greedyfirst.policies.hand_over import InitialSamples, carry_over_code
 from greedyfirst.policies.ols_bandit import OLSBandit
-from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
+from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import SCORE
-from greedyfirst.validation import FloatArray, choice, flag, number, whole_number, wrong
-from greedyfirst.vector_loops import inner
+from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +68,10 @@ class GreedyFirst(Policy):
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
         a switch. The two are the same when contexts span everything.
     carry_over
-        Whether a switch hands the greedy phase's samples to the fallback's all-sample estimators.
-        ``False``, as in the paper, starts it afresh.
+        What a switch hands to the fallback: ``True`` all samples of the greedy phase, for its
+        all-sample estimators; ``False``, as in the paper, nothing; ``"initial"`` those of the
+        ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial pulls they are
+        forced samples), the practice of Figure 4.
     on_alarm
         What to do when an arm falls short: ``"explore"`` switches to the fallback (the paper's
         algorithm), ``"drop"`` drops the arm and stays greedy, ``"hold"`` stays greedy and leaves
@@ -90,12 +89,12 @@ class GreedyFirst(Policy):
 
     warmup: str = "none"
     initial_pulls: int = 0
-    greedy: Policy | None = None
+    greedy: Greedy | GLMGreedy | None = None
     t0: int | None = None
     lambda0: float | None = None
     fallback: Policy = field(default_factory=OLSBandit)
     span: str = "pooled"
-    carry_over: bool = True
+    carry_over: bool | str = True
     on_alarm: str = "explore"
     lambda0_minimum: float = 0.0
     test_after: int | None = None
@@ -111,7 +110,10 @@ class GreedyFirst(Policy):
             raise wrong("fallback", self.fallback, "a policy other than GreedyFirst")
         self._check_greedy()
         choice("span", self.span, SPANS)
-        flag("carry_over", self.carry_over)
+        handed = carry_over_code(self.carry_over)
+        if handed == hand_over.INITIAL and self.greedy_policy().initial_pulls == 0:
+            expected = "True or False: without initial_pulls there are no initial samples"
+            raise wrong("carry_over", self.carry_over, expected)
         choice("on_alarm", self.on_alarm, ON_ALARM)
         number("lambda0_minimum", self.lambda0_minimum, at_least=0)
         if self.test_after is not None:
@@ -132,7 +134,7 @@ class GreedyFirst(Policy):
             expected = "one for linear rewards, or of the link and memory of a GLMGreedy as greedy"
             raise wrong("fallback", fallback, expected)
 
-    def greedy_policy(self) -> Policy:
+    def greedy_policy(self) -> Greedy | GLMGreedy:
         """The policy of the greedy phase."""
         if self.greedy is not None:
             return self.greedy
@@ -161,7 +163,7 @@ class GreedyFirst(Policy):
             lambda0=0.0 if self.lambda0 is None else float(self.lambda0),
             fallback=self.fallback.record(n_arms, n_features),
             span=SPANS.index(self.span),
-            carry_over=(summary.SUMMARISE.address or 1) if self.carry_over else 0,
+            carry_over=carry_over_code(self.carry_over),
             on_alarm=ON_ALARM.index(self.on_alarm),
             lambda0_minimum=float(self.lambda0_minimum),
             test_after=t0 if self.test_after is None else int(self.test_after),
@@ -176,6 +178,8 @@ class GreedyFirstState(NamedTuple):
     watch: DiversityWatch
     outlook: FloatArray  # (3, n_arms), see selection: the greedy state's own
     allowed: FloatArray  # (n_arms,) scratch: eligible arms that have not been dropped
+    initial: InitialSamples
+    summarise_routine: int  # its address in this process, 0 where it is not needed
 
     @property
     def explores(self) -> bool:
@@ -197,6 +201,8 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFir
         diversity_watch.init(memory, n_arms, n_features, policy),
         greedy_state.outlook,
         memory.take(n_arms),
+        hand_over.init(memory, policy, n_arms, n_features),
+        summary.SUMMARISE.address if policy.carry_over == hand_over.ALL else 0,
     )
 
 
@@ -212,7 +218,7 @@ def weigh(
         for arm in range(allowed.shape[0]):
             allowed[arm] = eligible[arm] if watch.arms[arm, DROPPED] == 0.0 else 0.0
     if watch.numbers[MODE] == EXPLORES:
-        own_step = step - int(watch.numbers[OFFSET])
+        own_step = hand_over.own_step(policy, state, step)
         due = kernels.weigh(policy.fallback, state.fallback, own_step, context, allowed)
         for row in range(3):
             copy(state.fallback.outlook[row], outlook[row])
@@ -237,9 +243,10 @@ def update(
     """Learn, then test whether every arm's samples are diverse enough."""
     watch = state.watch
     kernels.update(policy.greedy, state.greedy, step, context, arm, reward)
+    hand_over.keep(policy, state, step, context, arm, reward)
     watch.numbers[CLOCK] += 1.0
     if watch.numbers[MODE] == EXPLORES:
-        own_step = max(step - int(watch.numbers[OFFSET]), FOREIGN)
+        own_step = hand_over.own_step(policy, state, step)
         kernels.update(policy.fallback, state.fallback, own_step, context, arm, reward)
     if policy.span != 0:
         diversity_watch.see(watch, context)
@@ -251,46 +258,10 @@ def update(
 
 @kernel
 def switch(policy: Any, state: GreedyFirstState, step: int) -> None:
-    """Start the fallback after decision ``step``, with the greedy phase's samples or afresh."""
+    """Start the fallback after decision ``step``, with what it is handed."""
     watch = state.watch
-    watch.numbers[OFFSET] = max(float(step), watch.numbers[DECIDED])
+    watch.numbers[MODE] = EXPLORES
+    decided = max(float(step), watch.numbers[DECIDED])
+    watch.numbers[OFFSET] = max(decided - hand_over.initial_steps(policy, state), 0.0)
     watch.numbers[SWITCHED_AT] = watch.numbers[CLOCK]
-    if policy.carry_over != 0:
-        hand_over(policy, state)
-
-
-def hand_over(policy: Any, state: GreedyFirstState) -> None:
-    """Teach the fallback the greedy phase's samples, as a whole model or as few rows."""
-    source, target = state.greedy.model, state.fallback.model
-    if isinstance(source, GeneralizedLinear) and isinstance(target, GeneralizedLinear):
-        generalized_linear.take_over(source, target)
-    else:
-        hand_over_summary(policy, state, getattr(source, "linear", source))
-
-
-@kernel
-def hand_over_summary(policy: Any, state: GreedyFirstState, model: LeastSquares) -> None:
-    """Teach the fallback at most d rows per arm."""
-    rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]
-    for arm in range(state.allowed.shape[0]):
-        summary.summarise_by(policy.carry_over, model, arm)
-        pulls = state.fallback.model.numbers[arm]
-        pulls[COUNT] += model.numbers[arm, COUNT]
-        for k in range(rows.shape[0]):
-            if inner(rows[k], rows[k]) > 0.0:
-                pulls[COUNT] -= 1.0
-                kernels.update(policy.fallback, state.fallback, SUMMARY, rows[k], arm, rewards[k])
-
-
-@overload(hand_over, strict=False, jit_options=INLINE_OPTIONS)
-def _hand_over(policy, state):  # type: ignore[no-untyped-def]
-    source, target = (
-        dict(zip(phase.fields, phase.types, strict=True))["model"] for phase in state.types[:2]
-    )
-    if source.instance_class is GeneralizedLinear and target.instance_class is GeneralizedLinear:
-        return lambda policy, state: generalized_linear.take_over(
-            state.greedy.model, state.fallback.model
-        )
-    if source.instance_class is GeneralizedLinear:
-        return lambda policy, state: hand_over_summary(policy, state, state.greedy.model.linear)
-    return lambda policy, state: hand_over_summary(policy, state, state.greedy.model)
+    hand_over.hand_over(policy, state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from greedyfirst.compilation import inline_kernel, kernel, template_kernel
+from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
@@ -14,6 +15,11 @@ from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.policy import FOREIGN, Policy
 from greedyfirst.policies.selection import SCORE, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number
+
+REFRESH = ("always", "scheduled")
+ALWAYS, SCHEDULED = range(2)
+# The estimates in use: on all samples, and on the forced ones.
+ALL, FORCED = range(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,23 +42,33 @@ class OLSBandit(Policy):
     initial_pulls
         Pulls of each arm, in turns, before the schedule begins; they count as forced samples.
         The practice of the paper's figures is ``initial_pulls=n_features``, its text 0.
+    refresh
+        When the estimates that decisions use are brought up to date: ``"always"``, with every
+        reward, or ``"scheduled"``, an arm's only with its forced samples after the initial pulls,
+        about log₂ T times, and 0 before the first. The published curves of Figure 4 were made so.
     """
 
     h: float = 5.0
     q: int = 1
     warmup: str = "none"
     initial_pulls: int = 0
+    refresh: str = "always"
 
     def __post_init__(self) -> None:
         number("h", self.h, above=0)
         whole_number("q", self.q, at_least=1)
         choice("warmup", self.warmup, WARMUPS)
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
+        choice("refresh", self.refresh, REFRESH)
 
     def record(self, n_arms: int, n_features: int) -> Any:
         """The compiled form."""
         return self.Record(
-            float(self.h), int(self.q), WARMUPS.index(self.warmup), int(self.initial_pulls)
+            float(self.h),
+            int(self.q),
+            WARMUPS.index(self.warmup),
+            int(self.initial_pulls),
+            REFRESH.index(self.refresh),
         )
 
 
@@ -64,6 +80,7 @@ class OLSBanditState(NamedTuple):
     initial: FloatArray  # (n_arms, 4), see initial_pulls
     outlook: FloatArray  # (3, n_arms), see selection
     everyone: FloatArray  # (n_arms,) 1 for all arms, but for scratch use within a decision
+    in_use: FloatArray  # (n_arms, 2, d) the estimates that decisions are made with
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
@@ -74,6 +91,7 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBandit
         initial_pulls.init(memory, n_arms),
         memory.take(3, n_arms),
         memory.take(n_arms),
+        memory.take(n_arms, 2, n_features),
     )
     state.everyone[:] = 1.0
     return state
@@ -91,11 +109,17 @@ def scheduled(q: int, n_arms: int, step: int) -> int:
     return (step - first - 1) // q
 
 
+@inline_kernel
+def on_schedule(policy: Any, initial: FloatArray, step: int) -> bool:
+    """Whether ``step`` is past the initial pulls."""
+    return bool(step > initial[0, initial_pulls.FOUNDERS] * policy.initial_pulls)
+
+
 @kernel
 def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
     arm = initial_pulls.due(initial, policy.initial_pulls, step, eligible)
-    if arm < 0 and step > int(initial[0, initial_pulls.FOUNDERS]) * policy.initial_pulls:
+    if arm < 0 and on_schedule(policy, initial, step):
         arm = scheduled(policy.q, eligible.shape[0], step)
     if arm >= 0 and eligible[arm] == 0.0:
         return -1
@@ -106,14 +130,14 @@ def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) ->
 def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
     """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
     outlook, everyone = state.outlook, state.everyone
-    predict(state.forced.vectors, ESTIMATE, context, outlook)
+    predict(state.in_use, FORCED, context, outlook)
     highest = -math.inf
     for arm in range(eligible.shape[0]):
         if eligible[arm] != 0.0:
             highest = max(highest, outlook[SCORE, arm])
     for arm in range(eligible.shape[0]):
         everyone[arm] = outlook[SCORE, arm]
-    predict(state.model.vectors, ESTIMATE, context, outlook)
+    predict(state.in_use, ALL, context, outlook)
     for arm in range(eligible.shape[0]):
         if everyone[arm] < highest - h / 2.0:
             outlook[SCORE, arm] = -math.inf
@@ -137,5 +161,10 @@ def update(
 ) -> None:
     """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
     least_squares.observe(state.model, policy.warmup, arm, context, reward)
+    refreshed = policy.refresh == ALWAYS
     if step > FOREIGN and forced(policy, state.initial, step, state.everyone) == arm:
         least_squares.observe(state.forced, policy.warmup, arm, context, reward)
+        refreshed = refreshed or on_schedule(policy, state.initial, step)
+    if refreshed:
+        copy(state.model.vectors[arm, ESTIMATE], state.in_use[arm, ALL])
+        copy(state.forced.vectors[arm, ESTIMATE], state.in_use[arm, FORCED])
