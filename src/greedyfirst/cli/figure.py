@@ -3,43 +3,95 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
 
 from greedyfirst.cli.application import Jobs, Out, Seed, app
-from greedyfirst.experiments import EXPERIMENTS
+from greedyfirst.experiments import EXPERIMENTS, Figure, PreparedFigure
 from greedyfirst.validation import whole_number
+
+ALL = "all"
+
+
+class Run(NamedTuple):
+    """How figures are run, and where their files go."""
+
+    instances: int | None
+    seed: int
+    jobs: int
+    out: Path
 
 
 @app.command(
-    epilog="Example: [bold]greedyfirst figure fig2c --instances 200 --jobs 2 --out figures[/bold]"
+    epilog="Examples: [bold]greedyfirst figure fig2c --instances 200 --jobs 2[/bold], "
+    "[bold]greedyfirst figure fig4a --data-dir data[/bold]"
 )
 def figure(
     name: Annotated[
-        str, typer.Argument(help="Which figure: " + ", ".join(EXPERIMENTS) + " or all")
+        str, typer.Argument(help="Which figure: " + ", ".join(EXPERIMENTS) + f" or {ALL}")
     ],
     instances: Annotated[
         int | None, typer.Option(help="Problem instances; the paper's number if not given.")
     ] = None,
     seed: Seed = 10,
     jobs: Jobs = -1,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the tables of Figure 4 are, as CSV files.")
+    ] = None,
     out: Out = Path("figures"),
 ) -> None:
-    """Reproduce a figure of the paper: a table here, and NAME.csv, .png and .json files."""
-    if name != "all" and name not in EXPERIMENTS:
-        raise ValueError(f"NAME must be one of {', '.join(EXPERIMENTS)} or all, got {name!r}")
+    """Reproduce a figure of the paper: a table here, and NAME.csv, .png and .json files.
+
+    With all of them comes a page that shows them beside the published numbers, figures.html.
+    """
+    if name != ALL and name not in EXPERIMENTS:
+        raise ValueError(f"NAME must be one of {', '.join(EXPERIMENTS)} or {ALL}, got {name!r}")
     if instances is not None:
         whole_number("--instances", instances, at_least=1)
     whole_number("--seed", seed, at_least=0)
     if jobs != -1:
         whole_number("--jobs", jobs, at_least=1)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    console = Console()
-    for experiment in EXPERIMENTS.values() if name == "all" else [EXPERIMENTS[name]]:
-        result = experiment.run(n_instances=instances, seed=seed, n_jobs=jobs)
-        console.print(f"[bold]{experiment.title}[/bold]")
-        typer.echo(result.table())
-        for path in experiment.write(result, out):
-            typer.echo(path)
+    if data_dir is not None and not data_dir.is_dir():
+        raise ValueError(f"--data-dir must be a directory, got {str(data_dir)!r}")
+    run = Run(instances, seed, jobs, out)
+    if name == ALL:
+        out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+        make_all(run, data_dir)
+    else:
+        prepared = EXPERIMENTS[name].prepared(data_dir)
+        out.mkdir(parents=True, exist_ok=True)
+        make(EXPERIMENTS[name], prepared, run)
+
+
+def make(figure: Figure, prepared: PreparedFigure, run: Run) -> tuple[object, list[Path]]:
+    """Run a figure, show its table and write its files."""
+    result = prepared.run(n_instances=run.instances, seed=run.seed, n_jobs=run.jobs)
+    Console().print(f"[bold]{figure.title}[/bold]")
+    typer.echo(prepared.table(result))
+    paths = prepared.write(result, run.out)
+    for path in paths:
+        typer.echo(path)
+    return result, paths
+
+
+def make_all(run: Run, data_dir: Path | None) -> None:
+    """Make every figure whose data can be had, and the page."""
+    from greedyfirst.reports.figures_page import MadeFigure, write_figures_page
+
+    made, missing = [], {}
+    for place, figure in enumerate(EXPERIMENTS.values(), start=1):
+        typer.echo(f"{place} of {len(EXPERIMENTS)}: {figure.name}", err=True)
+        try:
+            prepared = figure.prepared(data_dir)
+        except (ValueError, OSError) as error:
+            missing[figure.title] = " ".join(str(error).split())
+            typer.echo(f"left out: {missing[figure.title]}", err=True)
+            continue
+        result, paths = make(figure, prepared, run)
+        picture = next(path for path in paths if path.suffix == ".png")
+        made.append(MadeFigure(figure.name, figure.title, picture, prepared.final(result)))
+    page = run.out / "figures.html"
+    write_figures_page(made, missing, page, seed=run.seed)
+    typer.echo(page)

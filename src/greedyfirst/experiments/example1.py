@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greedyfirst.experiments.published import Final
+
 if TYPE_CHECKING:
     from greedyfirst.experiments.figure1 import Figure1
 
@@ -15,6 +17,10 @@ class Example1:
     name = "fig1"
     title = "Figure 1: bounds on the chance that greedy succeeds, and the simulated truth"
 
+    def prepared(self, data_directory: Path | None) -> Example1:
+        """Itself: it needs no data."""
+        return self
+
     def run(self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1) -> Figure1:
         """Compute it; on one thread."""
         from greedyfirst.experiments import figure1
@@ -22,6 +28,14 @@ class Example1:
         return figure1.compute(
             n_runs=figure1.N_RUNS if n_instances is None else n_instances, seed=seed
         )
+
+    def table(self, result: Figure1) -> str:
+        """Where each curve is still above one half, for a terminal."""
+        return result.table()
+
+    def final(self, result: Figure1) -> dict[str, Final]:
+        """Nothing: its curves are probabilities against the noise."""
+        return {}
 
     def write(self, result: Figure1, directory: Path) -> list[Path]:
         """fig1.csv, fig1.png and fig1.json."""

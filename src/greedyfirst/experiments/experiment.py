@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from greedyfirst.experiments.published import Final
 from greedyfirst.pictures import SIZE, save_picture
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
@@ -21,7 +22,7 @@ from greedyfirst.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TWO_PANELS = (12.0, 4.6)  # inches
+TWO_PANELS, LEGEND_BESIDE = (12.0, 4.6), (8.6, 4.6)  # inches
 
 
 class Varied(NamedTuple):
@@ -47,6 +48,12 @@ class Experiment:
     #: What a reader must know of the settings beyond the policies, in words.
     settings: Mapping[str, Any]
     varied: Varied | None = None
+    #: What regret divided by t is called, where the curves show that instead of regret.
+    per_decision: str | None = None
+
+    def prepared(self, data_directory: Path | None) -> Experiment:
+        """Itself: it needs no data."""
+        return self
 
     def run(
         self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1
@@ -66,6 +73,19 @@ class Experiment:
         ]
         return SimulationResult.joined(parts)
 
+    def table(self, result: SimulationResult) -> str:
+        """What the curves end at, for a terminal."""
+        return result.table(per_decision=self.per_decision)
+
+    def final(self, result: SimulationResult) -> dict[str, Final]:
+        """What each curve ends at."""
+        over = result.steps[-1] if self.per_decision is not None else 1
+        means, half_widths = result.mean[:, -1] / over, result.half_width[:, -1] / over
+        return {
+            name: Final(float(mean), float(half))
+            for name, mean, half in zip(result.policies, means, half_widths, strict=True)
+        }
+
     def _simulations(self) -> list[tuple[Problem, Mapping[str, Policy]]]:
         if not isinstance(self.problem, Mapping):
             return [(self.problem, self.policies)]
@@ -76,7 +96,7 @@ class Experiment:
         table, picture, facts = (
             directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
         )
-        write_curves(result, table)
+        write_curves(result, table, per_decision=self.per_decision is not None)
         self._draw(result, picture)
         description = self._description(result)
         facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
@@ -111,11 +131,17 @@ class Experiment:
 
         def panels(figure: Figure) -> None:
             axes = figure.subplots(1, 1 + boxes, squeeze=False)[0]
-            result.plot(axes[0], title=self.title, family=varied is not None)
+            result.plot(
+                axes[0],
+                title=self.title,
+                family=varied is not None,
+                per_decision=self.per_decision,
+            )
             if varied is not None and varied.boxes:
                 result.plot_final(axes[1], symbol=varied.symbol, values=varied.values)
 
-        save_picture(panels, path, size=TWO_PANELS if boxes else SIZE)
+        size = TWO_PANELS if boxes else SIZE if self.per_decision is None else LEGEND_BESIDE
+        save_picture(panels, path, size=size)
 
 
 def write_curves(result: SimulationResult, path: Path, *, per_decision: bool = False) -> None:

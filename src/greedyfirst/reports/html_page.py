@@ -60,7 +60,11 @@ class HtmlPage:
         """A picture that ``draw`` makes, with a text for those who cannot see it."""
         content = BytesIO()
         save_picture(lambda figure: draw(figure.add_subplot()), content)
-        data = base64.b64encode(content.getvalue()).decode()
+        self.image(content.getvalue(), text=text)
+
+    def image(self, png: bytes, *, text: str) -> None:
+        """A picture that is there already, with a text for those who cannot see it."""
+        data = base64.b64encode(png).decode()
         self._parts.append(f'<img src="data:image/png;base64,{data}" alt="{escape(text)}">')
 
     def write(self, path: Path, *, footer: str) -> None:

@@ -101,20 +101,23 @@ class SimulationResult:
             seed=first.seed,
         )
 
-    def table(self) -> str:
-        """Mean regret at the last plotted step, best first."""
+    def table(self, *, per_decision: str | None = None) -> str:
+        """Mean regret at the last plotted step, best first; divided by t under another name."""
         last = int(self.steps[-1])
-        table = Table(title=f"{self.n_instances} instances, regret at t = {last}")
+        what, over, digits = "regret", 1, 2
+        if per_decision is not None:
+            what, over, digits = per_decision, last, 4
+        table = Table(title=f"{self.n_instances} instances, {what} at t = {last}")
         table.add_column("policy")
-        for heading in ("mean regret", "± (95 %)", "switched", "µs per round"):
+        for heading in (f"mean {what}", "± (95 %)", "switched", "µs per round"):
             table.add_column(heading, justify="right")
         rounds = self.n_instances * self.horizon
         for place in np.argsort(self.mean[:, -1], kind="stable"):
             name = self.policies[place]
             table.add_row(
                 escape(name),
-                f"{self.mean[place, -1]:.2f}",
-                f"{self.half_width[place, -1]:.2f}",
+                f"{self.mean[place, -1] / over:.{digits}f}",
+                f"{self.half_width[place, -1] / over:.{digits}f}",
                 str(self.switches.get(name, "")),
                 f"{1e6 * self.seconds[place] / rounds:.2f}",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,7 +95,9 @@ def _from_openml(name: str, known: DataSet) -> pd.DataFrame:
     """Ask OpenML, and keep the answer in the user's cache."""
     fetch = _sklearn_datasets(name).fetch_openml
     try:
-        loaded = fetch(data_id=known.openml, as_frame=True, parser="auto")
+        with warnings.catch_warnings():  # of each attempt that fails
+            warnings.simplefilter("ignore")
+            loaded = fetch(data_id=known.openml, as_frame=True, parser="auto")
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{name} is not here and OpenML (data set {known.openml}) does not answer "
