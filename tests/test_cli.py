@@ -10,8 +10,10 @@ import time
 import pytest
 
 import greedyfirst
+from greedyfirst.cli import figure as figure_command
 from greedyfirst.cli import main
 from greedyfirst.experiments import EXPERIMENTS
+from real_data import DATA
 
 POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -89,6 +91,51 @@ def test_the_same_seed_gives_the_same_bytes(figure, tmp_path):
         assert again is same
 
 
+@pytest.mark.skipif(not DATA.exists(), reason=f"the tables are not at {DATA}")
+def test_a_figure_of_real_data(tmp_path):
+    options = ("--instances", 2, "--jobs", 1, "--data-dir", DATA, "--out", tmp_path)
+    done = run("figure", "fig4a", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "share of wrong decisions at t = 14970" in done.stdout
+    with open(tmp_path / "fig4a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    labels = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-dependent TS", "Oracle"]
+    steps = [str(t) for t in range(20, 14_981, 299)]
+    assert [(row["policy"], row["t"]) for row in rows] == [(p, t) for p in labels for t in steps]
+    assert all(0.1 < float(row["mean"]) < 0.9 for row in rows)
+    facts = json.loads((tmp_path / "fig4a.json").read_text())
+    assert facts["settings"]["data set"] == "eeg"
+    assert facts["switches"] == {"Greedy-First": 0}
+    assert list(facts["seconds"]) == labels
+    assert (tmp_path / "fig4a.png").read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_all_figures_that_can_be_made_are_on_one_page(tmp_path, monkeypatch, capsys):
+    """Of a list of three: a figure without data is listed with the reason."""
+    few = {name: EXPERIMENTS[name] for name in ("fig2a", "fig4d", "fig3a")}
+    monkeypatch.setattr(figure_command, "EXPERIMENTS", few)
+    monkeypatch.delenv("GREEDYFIRST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    out = tmp_path / "out"
+    arguments = ["figure", "all", "--instances", "2", "--jobs", "1", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said, progress = capsys.readouterr()
+    assert end.value.code == 0
+    assert "2 of 3: fig4d" in progress
+    assert "left out: warfarin is not here" in progress
+    page = (out / "figures.html").read_text()
+    assert str(out / "figures.html") in said.replace("\n", "")
+    assert few["fig2a"].title in page
+    assert few["fig3a"].title in page
+    assert f"{few['fig4d'].title}: warfarin is not here" in page
+    assert sorted(path.name for path in out.iterdir()) == [
+        *(f"{name}.{kind}" for name in ("fig2a", "fig3a") for kind in ("csv", "json", "png")),
+        "figures.html",
+    ]
+
+
 BAD = {
     "unknown figure": (("figure", "fig9z"), "fig9z"),
     "no figure": (("figure",), "name"),
@@ -102,6 +149,8 @@ BAD = {
     "seed in words": (("figure", "fig2a", "--seed", "x"), "--seed"),
     "unknown option": (("figure", "fig2a", "--colour", "red"), "--colour"),
     "option without a value": (("figure", "fig2a", "--seed"), "--seed"),
+    "a place that is not there": (("figure", "fig4a", "--data-dir", "nowhere"), "nowhere"),
+    "no table of warfarin": (("figure", "fig4d"), "warfarin"),
     "two figures": (("figure", "fig2a", "fig2b"), "fig2b"),
     "unknown command": (("paint",), "paint"),
 }
@@ -121,6 +170,8 @@ def test_bad_input_ends_with_2_and_one_sentence(case, tmp_path, monkeypatch, cap
     """In this process: starting another takes two seconds."""
     arguments, mentioned = BAD[case]
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GREEDYFIRST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "argv", ["greedyfirst", *arguments])
     with pytest.raises(SystemExit) as end:
         main()
@@ -163,7 +214,9 @@ def test_help_has_an_example(arguments):
 
 def test_help_names_every_option_and_figure():
     said = run("figure", "--help").stdout
-    assert all(option in said for option in ("--instances", "--seed", "--jobs", "--out"))
+    assert all(
+        option in said for option in ("--instances", "--seed", "--jobs", "--out", "--data-dir")
+    )
     assert all(name in said for name in EXPERIMENTS)
 
 

@@ -54,7 +54,15 @@ def plot_curves(
         colour, line = styles[place]
         over = result.steps if per_decision is not None else 1.0
         mean, half = result.mean[place] / over, result.half_width[place] / over
-        axes.plot(result.steps, mean, color=colour, linestyle=line, label=name, linewidth=1.8)
+        axes.plot(
+            result.steps,
+            mean,
+            color=colour,
+            linestyle=line,
+            label=name,
+            linewidth=1.8,
+            zorder=2 + (line != "-"),  # where curves are the same, both are seen
+        )
         axes.fill_between(
             result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
         )

@@ -1,0 +1,49 @@
+"""All figures on one page: numbers beside the published ones, nothing from outside."""
+
+import re
+
+import pytest
+
+from greedyfirst.experiments.published import PUBLISHED, Final
+from greedyfirst.reports.figures_page import MadeFigure, write_figures_page
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def page(tmp_path):
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PNG)
+    published = PUBLISHED["fig4d"]
+    close = Final(published["Greedy"].mean + 0.5 * published["Greedy"].half_width, 0.0)
+    far = Final(published["OFUL"].mean + 2 * published["OFUL"].half_width, 0.0)
+    made = [
+        MadeFigure("fig4d", "Figure 4(d)", picture, {"Greedy": close, "OFUL": far}),
+        MadeFigure("fig2b", "Figure 2(b) <b>", picture, {"Greedy": Final(7.414, 0.25)}),
+        MadeFigure("fig1", "Figure 1", picture, {}),
+    ]
+    write_figures_page(made, {"Figure 4(a)": "eeg is not here"}, tmp_path / "f.html", seed=3)
+    return (tmp_path / "f.html").read_text()
+
+
+def test_ours_published_and_the_difference(page):
+    cells = re.findall(r"<tr>(.*?)</tr>", page)
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in cells]
+    assert ["Greedy", "0.3549", "0.0000", "0.3546", "0.0007", "+1.0"] in rows
+    assert ["OFUL", "0.5012", "0.0000", "0.4997", "0.0008", "+4.0"] in rows
+    assert ["Greedy", "7.41", "0.25"] in rows
+
+
+def test_what_the_page_says(page):
+    assert "3 figures; 1 of the 2 curves with known published numbers end within 3 joint" in page
+    assert "No published numbers are known for this figure." in page
+    assert "no end values to compare" in page
+    assert "Figure 4(a): eeg is not here" in page
+    assert "Figure 2(b) &lt;b&gt;" in page
+    assert "seed 3" in page
+
+
+def test_the_page_needs_nothing_else(page):
+    assert page.count('src="data:image/png;base64,') == 3
+    assert not re.search(r"""(src|href)=["'](?!data:)""", page)
+    assert "http" not in page
