@@ -30,7 +30,7 @@ SIZES = {
     "fig4d": ("warfarin", 5527, 93, 3, 5.0, 4),
 }
 # Few, for the time that they take: a tenth of a second each in (a), three seconds in (d).
-PERMUTATIONS = {"fig4a": 10, "fig4d": 3}
+PERMUTATIONS = {"fig4a": 10, "fig4d": 2}
 TOLERANCE = 0.005
 
 every_panel = pytest.mark.parametrize("name", SIZES)
@@ -186,27 +186,6 @@ def test_the_published_curves_are_met(runs, name):
         ours = result.mean[place] / result.steps
         joint = np.hypot(result.half_width[place] / result.steps, published["half_width"]) / 2
         assert (np.abs(ours - published["mean"]) < 3 * joint + TOLERANCE).all(), label
-
-
-@needs_data
-@needs_reference
-def test_ols_bandit_learns_in_steps_on_warfarin(runs):
-    """Published and ours: at chance up to the forced samples of rounds 382 to 384.
-
-    Their estimates last until rounds 766 to 768. Greedy, which learns all the time, is better in
-    both. Binomial spreads of 3 runs are below 0.03.
-    """
-    result, published = runs("fig4d", PERMUTATIONS["fig4d"]), published_curves("fig4d")
-    t = result.steps
-    early, later = slice(1, 4), slice(5, 8)  # t = 130 to 350, 570 to 790
-    for label, chance in (("OLS Bandit", 2 / 3), ("Greedy", 0.55)):
-        for mean in (
-            result.mean[result.policies.index(label)],
-            published[label]["mean"] * t,
-        ):
-            rate = np.diff(mean) / np.diff(t)
-            assert rate[1:3].mean() == pytest.approx(chance, abs=0.06)
-            assert rate[later].mean() < rate[early].mean()
 
 
 @needs_data
