@@ -22,7 +22,8 @@ def page(tmp_path):
         MadeFigure("fig2b", "Figure 2(b) <b>", picture, {"Greedy": Final(7.414, 0.25)}),
         MadeFigure("fig1", "Figure 1", picture, {}),
     ]
-    write_figures_page(made, {"Figure 4(a)": "eeg is not here"}, tmp_path / "f.html", seed=3)
+    missing = {"Figure 4(a)": "eeg is not here"}
+    write_figures_page(made, missing, tmp_path / "f.html", instances=7, seed=3)
     return (tmp_path / "f.html").read_text()
 
 
@@ -40,7 +41,7 @@ def test_what_the_page_says(page):
     assert "no end values to compare" in page
     assert "Figure 4(a): eeg is not here" in page
     assert "Figure 2(b) &lt;b&gt;" in page
-    assert "seed 3" in page
+    assert "7 instances, seed 3" in page
 
 
 def test_the_page_needs_nothing_else(page):

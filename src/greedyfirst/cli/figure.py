@@ -93,5 +93,5 @@ def make_all(run: Run, data_dir: Path | None) -> None:
         picture = next(path for path in paths if path.suffix == ".png")
         made.append(MadeFigure(figure.name, figure.title, picture, prepared.final(result)))
     page = run.out / "figures.html"
-    write_figures_page(made, missing, page, seed=run.seed)
+    write_figures_page(made, missing, page, instances=run.instances, seed=run.seed)
     typer.echo(page)

@@ -25,15 +25,24 @@ class MadeFigure(NamedTuple):
 
 
 def write_figures_page(
-    made: Sequence[MadeFigure], missing: Mapping[str, str], path: Path, *, seed: int
+    made: Sequence[MadeFigure],
+    missing: Mapping[str, str],
+    path: Path,
+    *,
+    instances: int | None,
+    seed: int,
 ) -> None:
-    """Each figure with its picture and end values; ``missing`` gives titles and reasons."""
+    """Each figure with its picture and end values.
+
+    ``missing`` gives titles and reasons; ``instances`` is ``None`` for the paper's number.
+    """
     page = HtmlPage("Mostly exploration-free algorithms: the paper's figures, made again")
     page.verdict(_verdict(made))
     page.paragraph(
         "± is half a 95 % confidence interval over instances, at the last t that is plotted. The "
         "published numbers were read off the paper's figures. z is the difference in joint "
-        "standard errors: between -3 and 3 where the two agree up to chance."
+        "standard errors: between -3 and 3 where the two agree up to chance. With fewer than some 30 "
+        "instances the standard errors are rough themselves."
     )
     if missing:
         page.heading("Left out")
@@ -42,7 +51,10 @@ def write_figures_page(
         page.heading(figure.title)
         page.image(figure.picture.read_bytes(), text=figure.title)
         _add_numbers(page, figure)
-    page.write(path, footer=f"greedyfirst {__version__}, seed {seed}")
+    number = (
+        "as many instances as the paper or more" if instances is None else f"{instances} instances"
+    )
+    page.write(path, footer=f"greedyfirst {__version__}, {number}, seed {seed}")
 
 
 def _compared(figure: MadeFigure) -> dict[str, float]:
