@@ -10,11 +10,13 @@ No fast-math: floating-point operations keep their written order, so compiled an
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
@@ -28,6 +30,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
@@ -87,6 +90,45 @@ def _cache_directory() -> str | None:
 CACHE_DIRECTORY = _cache_directory()
 
 
+def _remember_operations() -> None:
+    """Let numba find out once what ``x[i]`` or ``a + b`` is for some types, not wherever it stands.
+
+    It tries dozens of candidates each time. Only for what is compiled without reference counting:
+    kernels, whose other options are the same as far as these operations go.
+    """
+    find = types.Function.get_call_type
+    found: dict[Any, tuple[Any, Any]] = {}
+
+    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        flags = ConfigStack.top_or_none()
+        if flags is None or flags.nrt:
+            return find(self, context, args, kws)
+        key = self, context, tuple(args), tuple(kws.items())
+        if key not in found:
+            signature = find(self, context, args, kws)
+            found[key] = signature, self._impl_keys[signature.args]
+        signature, implementation = found[key]
+        self._impl_keys[signature.args] = implementation
+        return signature
+
+    types.Function.get_call_type = get_call_type
+
+
+_remember_operations()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Without Python's garbage collector, which would look at all of numba's objects again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 _NUMBERS = count(1)
 
 
@@ -104,8 +146,39 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
-class KernelCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler without its last steps, optimised machine code for calls from Python.
+#: Passes of numba's compiler for what no kernel has: closures, blocks of ``with``, loops over mixed
+#: tuples, expressions of whole arrays, errors raised, variables that own memory.
+UNNEEDED_PASSES = {
+    "with_lifting",
+    "inline_closure_likes",
+    "make_function_op_code_to_jit_function",
+    "Rewrite dynamic raises",
+    "find_literally",
+    "literal_unroll",
+    "LiteralPropagation",
+    "nopython_rewrites",
+    "nopython_supported_feature_validation",
+    "ir_legalization",
+    "dump_parfor_diagnostics",
+}
+
+
+class ShortCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler without the passes for what kernels do not have."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Numba's, shortened."""
+        pipelines: list[Any] = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [
+                (each, text) for each, text in pipeline.passes if each.name() not in UNNEEDED_PASSES
+            ]
+            pipeline.finalize()
+        return pipelines
+
+
+class KernelCompiler(ShortCompiler):
+    """The compiler without its last steps, optimised machine code for calls from Python.
 
     What kernels compile to is code for their callers to take in: machine code of their own would
     never be run.
@@ -186,7 +259,13 @@ def _apply(decorator: Callable[..., Any], function: Any, **options: Any) -> Any:
 def entry_kernel(function: Function) -> Function:
     """A kernel for calls from Python, cached on disk with all that it calls."""
     compiler = partial(_apply, numba.njit, function)
-    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+        "pipeline_class": ShortCompiler,
+    }
     return cast(Function, _with_cache(compiler, **options))
 
 
@@ -225,7 +304,9 @@ class Routine:
     def compiled(self) -> Any:
         """The C function."""
         compiler = partial(_apply, partial(numba.cfunc, self.signature), self.function)
-        return _with_cache(compiler, nopython=True, error_model="numpy", _nrt=False)
+        options = {"nopython": True, "error_model": "numpy", "_nrt": False}
+        with _without_collector():
+            return _with_cache(compiler, pipeline_class=ShortCompiler, **options)
 
     @property
     def address(self) -> int:
@@ -304,5 +385,6 @@ def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
         argument if isinstance(argument, types.Type) else numba.typeof(argument)
         for argument in arguments
     )
-    dispatcher.compile(signature)
+    with _without_collector():
+        dispatcher.compile(signature)
     return cast(Callable[..., Any], dispatcher.overloads[signature].entry_point)
