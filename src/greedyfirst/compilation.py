@@ -146,6 +146,17 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
+class RareKernelLibrary(KernelLibrary):
+    """A kernel's code, to become short machine code: no loop is unrolled or vectorised."""
+
+    def add_ir_module(self, module: Any) -> None:
+        """Mark the functions, then take them in."""
+        for function in module.functions:
+            if not function.is_declaration:
+                function.attributes.add("optsize")
+        super().add_ir_module(module)
+
+
 #: Passes of numba's compiler for what no kernel has: closures, blocks of ``with``, loops over mixed
 #: tuples, expressions of whole arrays, errors raised, variables that own memory.
 UNNEEDED_PASSES = {
@@ -184,6 +195,8 @@ class KernelCompiler(ShortCompiler):
     never be run.
     """
 
+    library = KernelLibrary
+
     def __init__(self, *arguments: Any) -> None:
         flags = arguments[5]
         flags.no_compile = True
@@ -191,7 +204,7 @@ class KernelCompiler(ShortCompiler):
 
     def _compile_core(self) -> Any:
         codegen = self.state.targetctx.codegen()
-        self.state.library = KernelLibrary(codegen, self.state.func_id.func_qualname)
+        self.state.library = self.library(codegen, self.state.func_id.func_qualname)
         return super()._compile_core()
 
     def compile_extra(self, function: Any) -> Any:
@@ -208,6 +221,12 @@ class KernelCompiler(ShortCompiler):
         return result._replace(entry_point=entry_point)
 
 
+class RareKernelCompiler(KernelCompiler):
+    """The kernels' compiler for what runs rarely."""
+
+    library = RareKernelLibrary
+
+
 #: Options of a kernel: without reference counting, since a kernel neither makes nor returns an
 #: array, and the atomic counts of a state's arrays would cost more than its arithmetic; without the
 #: wrappers for calls from Python and C.
@@ -220,11 +239,17 @@ KERNEL_OPTIONS: dict[str, Any] = {
     "pipeline_class": KernelCompiler,
 }
 INLINE_OPTIONS: dict[str, Any] = {**KERNEL_OPTIONS, "forceinline": True}
+RARE_OPTIONS: dict[str, Any] = {**KERNEL_OPTIONS, "pipeline_class": RareKernelCompiler}
 
 
 def kernel(function: Function) -> Function:
     """Compile ``function``, which works in place: it makes no array and returns none."""
     return cast(Function, numba.njit(**KERNEL_OPTIONS)(function))
+
+
+def rare_kernel(function: Function) -> Function:
+    """A kernel that few rounds run: its machine code is short, which compiles in half the time."""
+    return cast(Function, numba.njit(**RARE_OPTIONS)(function))
 
 
 def inline_kernel(function: Function) -> Function:

@@ -12,6 +12,7 @@ from greedyfirst.compilation import (
     inline_kernel,
     kernel,
     pointer,
+    rare_kernel,
     template_kernel,
 )
 from greedyfirst.validation import FloatArray
@@ -111,7 +112,7 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
     return True
 
 
-@kernel
+@rare_kernel
 def solve(a: FloatArray, b: FloatArray) -> None:
     """b = a⁻¹b for a symmetric positive definite a, which is overwritten by its Cholesky factor."""
     d = a.shape[0]
@@ -135,7 +136,7 @@ def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
         y[i] = sine * xi + cosine * yi
 
 
-@kernel
+@rare_kernel
 def orthogonalise(a: FloatArray, vectors: FloatArray, n: int) -> None:
     """Rotate the first n rows of a until they are orthogonal; those of ``vectors`` along with them.
 
@@ -163,7 +164,7 @@ def orthogonalise(a: FloatArray, vectors: FloatArray, n: int) -> None:
             return
 
 
-@kernel
+@rare_kernel
 def eigen(a: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
     """Eigenvalues and eigenvectors (the rows of ``vectors``) of a positive semidefinite a.
 

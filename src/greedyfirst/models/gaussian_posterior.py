@@ -25,6 +25,7 @@ from greedyfirst.compilation import (
     call,
     kernel,
     pointer,
+    rare_kernel,
     template_kernel,
 )
 from greedyfirst.linalg import add_outer, copy, invert, multiply
@@ -120,7 +121,7 @@ def observe_row(
         refresh(model, arm)
 
 
-@kernel
+@rare_kernel
 def refresh(model: GaussianPosterior, arm: int) -> None:
     """Compute Σ and μ afresh from Λ and Λμ; kept as they are if Λ is near singular."""
     numbers, covariance = model.numbers[arm], model.matrices[arm, COVARIANCE]

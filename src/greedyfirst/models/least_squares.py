@@ -39,6 +39,7 @@ from greedyfirst.compilation import (
     call,
     kernel,
     pointer,
+    rare_kernel,
     template_kernel,
 )
 from greedyfirst.eigenvalues import largest_eigenvalue
@@ -171,7 +172,7 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     numbers[WAITING] = 0.0
 
 
-@kernel
+@rare_kernel
 def repair_row(
     model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
 ) -> None:
@@ -190,7 +191,7 @@ def repair_row(
         copy(vectors[SOLUTION], vectors[ESTIMATE])
 
 
-@kernel
+@rare_kernel
 def observe_while_singular(
     numbers: FloatArray,
     vectors: FloatArray,
@@ -235,7 +236,7 @@ def own_scale(gram: FloatArray, z: FloatArray) -> float:
     return trace / d if trace > 0.0 else 1.0
 
 
-@kernel
+@rare_kernel
 def refresh(
     numbers: FloatArray,
     vectors: FloatArray,
@@ -280,7 +281,7 @@ def refresh(
         solution[i] += inner(inverse[i], residual)
 
 
-@kernel
+@rare_kernel
 def ridge(
     count: float,
     vectors: FloatArray,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import kernel
+from greedyfirst.compilation import rare_kernel
 from greedyfirst.validation import FloatArray
 from greedyfirst.vector_loops import inner
 
@@ -19,7 +19,7 @@ from greedyfirst.vector_loops import inner
 TOLERANCE = 1e-11
 
 
-@kernel
+@rare_kernel
 def widen(
     basis: FloatArray, rank: int, x: FloatArray, outside: FloatArray, reflector: FloatArray
 ) -> float:

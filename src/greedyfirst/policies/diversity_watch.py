@@ -25,8 +25,8 @@ from greedyfirst.compilation import (
     array_at,
     call,
     inline_kernel,
-    kernel,
     pointer,
+    rare_kernel,
 )
 from greedyfirst.eigenvalues import smallest_eigenpair
 from greedyfirst.linalg import add_outer, copy
@@ -120,7 +120,7 @@ def see(watch: DiversityWatch, context: FloatArray) -> None:
         widen(watch, context)
 
 
-@kernel
+@rare_kernel
 def widen(watch: DiversityWatch, context: FloatArray) -> None:
     """Widen the span, and reset the bounds if that adds a direction."""
     rank, outside, reflector = (
@@ -137,7 +137,7 @@ def widen(watch: DiversityWatch, context: FloatArray) -> None:
             watch.arms[arm, FLOOR] = 0.0
 
 
-@kernel
+@rare_kernel
 def lower_bound(policy: Options, watch: DiversityWatch, model: LeastSquares, arm: int) -> float:
     """A bound λ_min ≥ 1/‖G⁺‖ by the Frobenius norm, O(d²); 0 where G⁺ has not the full span."""
     inverse = model.matrices[arm, least_squares.INVERSE]
@@ -156,7 +156,7 @@ def span_rank(policy: Options, watch: DiversityWatch, d: int) -> int:
     return int(watch.numbers[RANK]) if policy.span == POOLED else d
 
 
-@kernel
+@rare_kernel
 def smallest_eigenvalue(
     policy: Options, watch: DiversityWatch, model: LeastSquares, arm: int
 ) -> float:
@@ -192,7 +192,7 @@ def test(policy: Any, watch: DiversityWatch, model: Any) -> None:
     test_arms(options, watch, getattr(model, "linear", model))
 
 
-@kernel
+@rare_kernel
 def test_arms(policy: Options, watch: DiversityWatch, model: LeastSquares) -> None:
     """The work of :func:`test`."""
     if watch.numbers[LAMBDA0] == 0.0 and estimate_lambda0(policy, watch, model):
@@ -215,7 +215,7 @@ def test_arms(policy: Options, watch: DiversityWatch, model: LeastSquares) -> No
     plan_next_test(policy, watch)
 
 
-@kernel
+@rare_kernel
 def estimate_lambda0(policy: Options, watch: DiversityWatch, model: LeastSquares) -> bool:
     """λ̂₀ = min λ_min/(2t) over the watched arms (Algorithm 5); True if it is zero and explores.
 
@@ -227,14 +227,14 @@ def estimate_lambda0(policy: Options, watch: DiversityWatch, model: LeastSquares
         if watch.arms[arm, UNWATCHED] == 0.0 and t - watch.arms[arm, SINCE] >= policy.t0:
             watch.arms[arm, FLOOR] = smallest_eigenvalue(policy, watch, model, arm)
     for _ in range(n_arms):
-        lowest = -1
+        lowest = n_arms  # none
         for arm in range(n_arms):
             old = t - watch.arms[arm, SINCE] >= policy.t0
             if (watch.arms[arm, UNWATCHED] == 0.0 and old) and (
-                lowest < 0 or watch.arms[arm, FLOOR] < watch.arms[lowest, FLOOR]
+                lowest == n_arms or watch.arms[arm, FLOOR] < watch.arms[lowest, FLOOR]
             ):
                 lowest = arm
-        if lowest < 0:
+        if lowest == n_arms:
             return False
         estimate = watch.arms[lowest, FLOOR] / (2.0 * t)
         if estimate > 0.0 and estimate >= policy.lambda0_minimum:
@@ -245,7 +245,7 @@ def estimate_lambda0(policy: Options, watch: DiversityWatch, model: LeastSquares
     return False
 
 
-@kernel
+@rare_kernel
 def raise_alarm(policy: Options, watch: DiversityWatch, arm: int) -> bool:
     """Note that the arm tripped the test, and answer as ``on_alarm`` says; True to explore."""
     watch.numbers[ALARMS] += 1.0
@@ -265,7 +265,7 @@ def raise_alarm(policy: Options, watch: DiversityWatch, arm: int) -> bool:
     return False
 
 
-@kernel
+@rare_kernel
 def plan_next_test(policy: Options, watch: DiversityWatch) -> None:
     """The t up to which every watched arm's bound decides the test."""
     first = math.inf

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from greedyfirst.compilation import inline_kernel, kernel
+from greedyfirst.compilation import inline_kernel, rare_kernel
 from greedyfirst.linalg import copy
 from greedyfirst.links import Link
 from greedyfirst.memory import Memory
@@ -256,7 +256,7 @@ def update(
             switch(policy, state, step)
 
 
-@kernel
+@rare_kernel
 def switch(policy: Any, state: GreedyFirstState, step: int) -> None:
     """Start the fallback after decision ``step``, with what it is handed."""
     watch = state.watch

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from greedyfirst.compilation import INLINE_OPTIONS, inline_kernel, kernel
+from greedyfirst.compilation import INLINE_OPTIONS, inline_kernel, rare_kernel
 from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear, least_squares, summary
@@ -80,7 +80,7 @@ def keep(policy: Any, state: Any, step: int, context: FloatArray, arm: int, rewa
         state.initial.outcomes[step - 1, REWARD] = reward
 
 
-@kernel
+@rare_kernel
 def hand_over(policy: Any, state: Any) -> None:
     """Tell the fallback, which has learned nothing yet, what the policy says."""
     if policy.carry_over == ALL:
@@ -104,7 +104,7 @@ def hand_over_all(policy: Any, state: Any) -> None:
         hand_over_summary(policy, state, getattr(source, "linear", source))
 
 
-@kernel
+@rare_kernel
 def hand_over_summary(policy: Any, state: Any, model: LeastSquares) -> None:
     """Teach the fallback at most d rows per arm."""
     rows, rewards = model.scratch_matrices[0], model.scratch[least_squares.GAIN]

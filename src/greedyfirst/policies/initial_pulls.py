@@ -6,7 +6,7 @@ at the steps s+1, …, s+m that follow.
 
 from __future__ import annotations
 
-from greedyfirst.compilation import inline_kernel, kernel
+from greedyfirst.compilation import inline_kernel, rare_kernel
 from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray
 
@@ -35,7 +35,7 @@ def due(initial: FloatArray, pulls: int, step: int, eligible: FloatArray) -> int
     return -1
 
 
-@kernel
+@rare_kernel
 def due_to_added_arm(initial: FloatArray, step: int, eligible: FloatArray) -> int:
     """The added arm that this step must pull, or -1."""
     for arm in range(int(initial[0, FOUNDERS]), eligible.shape[0]):
