@@ -1,9 +1,9 @@
-"""Extreme eigenvalues and the Cholesky solver, against NumPy."""
+"""Extreme eigenvalues, against NumPy."""
 
 import numpy as np
 import pytest
 
-from greedyfirst import eigenvalues, linalg
+from greedyfirst import eigenvalues
 from greedyfirst.compilation import bind
 
 
@@ -15,13 +15,8 @@ def _largest(a, guess, scratch, value):
     value[0] = largest_eigenvalue(a, guess, scratch)  # noqa: F821
 
 
-def _solve(a, b):
-    solve(a, b)  # noqa: F821
-
-
 run_smallest = bind(_smallest, "smallest", smallest_eigenpair=eigenvalues.smallest_eigenpair)
 run_largest = bind(_largest, "largest", largest_eigenvalue=eigenvalues.largest_eigenvalue)
-run_solve = bind(_solve, "solve_system", solve=linalg.solve)
 
 
 def smallest(a):
@@ -64,25 +59,14 @@ def test_the_smallest_eigenpair_of_special_matrices(a):
     assert_smallest(a)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 30])
-def test_the_largest_eigenvalue(d):
+@pytest.mark.parametrize("alike", [False, True], ids=["one stands out", "many are alike"])
+@pytest.mark.parametrize("d", [1, 2, 5, 30, 93])
+def test_the_largest_eigenvalue(d, alike):
     rng = np.random.default_rng(d)
-    x = np.abs(rng.normal(size=(2 * d, d)))  # all of one sign: one direction stands out
+    x = rng.normal(size=(5 * d, d))
+    x = x if alike else np.abs(x)
     gram, value, guess = x.T @ x, np.zeros(1), np.ones(d)
-    run_largest(gram, guess, np.zeros(d), value)
+    run_largest(gram, guess, np.zeros((3, d)), value)
     values, vectors = np.linalg.eigh(gram)
-    assert value[0] == pytest.approx(values[-1], rel=1e-13)
+    assert value[0] == pytest.approx(values[-1], rel=1e-10)
     assert abs(guess @ vectors[:, -1]) == pytest.approx(1, abs=1e-7)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 10, 50])
-def test_solving_a_positive_definite_system(d):
-    rng = np.random.default_rng(d)
-    scales = 10.0 ** rng.uniform(-4, 4, size=d)
-    x = rng.normal(size=(2 * d, d)) * scales
-    a, b = x.T @ x, rng.normal(size=d)
-    found = b.copy()
-    run_solve(a.copy(), found)
-    unit = a / np.outer(scales, scales)
-    expected = np.linalg.solve(unit, b / scales) / scales
-    np.testing.assert_allclose(found * scales, expected * scales, rtol=1e-9)

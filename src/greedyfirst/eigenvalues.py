@@ -2,8 +2,8 @@
 
 The smallest one: Householder reflections make the matrix tridiagonal, bisection finds the
 eigenvalue by asking whether one is below a number, and the factorisations of the shifted matrix
-from the top and from the bottom meet in its eigenvector. The largest one: power iteration from a
-guess, for matrices that change little from call to call.
+from the top and from the bottom meet in its eigenvector. The largest one: conjugate gradients on the
+Rayleigh quotient u'au/u'u from a guess, for matrices that change little from call to call.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 
 from greedyfirst.compilation import rare_kernel
-from greedyfirst.linalg import copy
+from greedyfirst.linalg import copy, multiply
 from greedyfirst.validation import FloatArray
 from greedyfirst.vector_loops import add_multiple, inner
 
 BISECTIONS = 100
-POWER_STEPS = 1000
-# Power iteration ends at this residual: the eigenvalue's error is of the order of its square.
-RESIDUAL = 1e-8
+ASCENT_STEPS = 1000
+# The ascent ends at this residual: the eigenvalue's error is of the order of its square.
+RESIDUAL = 1e-6
 ROUNDING = 2.3e-16
 
 
@@ -151,23 +151,40 @@ def twist(
 def largest_eigenvalue(a: FloatArray, guess: FloatArray, scratch: FloatArray) -> float:
     """The largest eigenvalue of a positive semidefinite a; its eigenvector replaces ``guess``.
 
-    The guess must not be 0. Where the two largest eigenvalues are all but equal it may give any
-    number between them.
+    The guess must not be 0; ``scratch`` is (3, d). Where the two largest eigenvalues are all but
+    equal it may give any number between them.
     """
+    u, product, ascent, other = guess, scratch[0], scratch[1], scratch[2]
     d = a.shape[0]
-    value = 0.0
-    for _ in range(POWER_STEPS):
-        length = math.sqrt(inner(guess, guess))
+    length = math.sqrt(inner(u, u))
+    for i in range(d):
+        u[i] /= length
+        ascent[i] = 0.0
+    value = multiply(a, u, product)
+    before = 0.0
+    for _ in range(ASCENT_STEPS):
+        squared = 0.0
         for i in range(d):
-            guess[i] /= length
-        for i in range(d):
-            scratch[i] = inner(a[i], guess)
-        value = inner(scratch, guess)
-        residual = 0.0
-        for i in range(d):
-            off = scratch[i] - value * guess[i]
-            residual += off * off
-        if residual <= RESIDUAL * RESIDUAL * value * value:
+            squared += (product[i] - value * u[i]) ** 2
+        if squared <= RESIDUAL * RESIDUAL * value * value:
             break
-        copy(scratch, guess)
+        kept = squared / before if before > 0.0 else 0.0
+        before = squared
+        for i in range(d):
+            ascent[i] = product[i] - value * u[i] + kept * ascent[i]
+        add_multiple(ascent, -inner(ascent, u), u)
+        length = math.sqrt(inner(ascent, ascent))
+        for i in range(d):
+            ascent[i] /= length
+        # The best vector of the plane that u and the ascent span.
+        along = multiply(a, ascent, other)
+        angle = 0.5 * math.atan2(2.0 * inner(product, ascent), value - along)
+        cosine, sine = math.cos(angle), math.sin(angle)
+        for i in range(d):
+            u[i], ascent[i] = (
+                cosine * u[i] + sine * ascent[i],
+                length * (cosine * ascent[i] - sine * u[i]),
+            )
+            product[i] = cosine * product[i] + sine * other[i]
+        value = inner(product, u)
     return value

@@ -16,7 +16,7 @@ from greedyfirst.compilation import (
     template_kernel,
 )
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner
+from greedyfirst.vector_loops import add_multiple, inner, inner_of_four
 
 # Cyclic Jacobi converges quadratically: 5 to 10 sweeps in practice, this is only a stop.
 JACOBI_SWEEPS = 30
@@ -54,7 +54,12 @@ def identity(out: FloatArray) -> None:
 @inline_kernel
 def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
     """out = ax for a symmetric a; returns x'ax."""
-    for i in range(x.shape[0]):
+    d = x.shape[0]
+    fours = d - d % 4
+    for i in range(0, fours, 4):
+        rows = (a[i], a[i + 1], a[i + 2], a[i + 3])
+        out[i], out[i + 1], out[i + 2], out[i + 3] = inner_of_four(rows, x)
+    for i in range(fours, d):
         out[i] = inner(a[i], x)
     return inner(out, x)
 
@@ -62,8 +67,14 @@ def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
 @inline_kernel
 def quadratic(a: FloatArray, x: FloatArray) -> float:
     """x'ax for a symmetric a."""
+    d = x.shape[0]
+    fours = d - d % 4
     total = 0.0
-    for i in range(x.shape[0]):
+    for i in range(0, fours, 4):
+        products = inner_of_four((a[i], a[i + 1], a[i + 2], a[i + 3]), x)
+        for k in range(4):
+            total += x[i + k] * products[k]
+    for i in range(fours, d):
         total += x[i] * inner(a[i], x)
     return total
 
@@ -77,9 +88,10 @@ def add_outer(a: FloatArray, x: FloatArray, weight: float) -> None:
 
 @kernel
 def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
-    """out = a⁻¹ for a symmetric positive definite a, by Gauss-Jordan sweeps. Cost d³.
+    """out = a⁻¹ for a symmetric positive definite a, by sweeps. Cost d³/2.
 
-    Rows and columns are first scaled to a unit diagonal, which makes the result independent of
+    Each sweep takes in one row and column; the lower triangle becomes that of -a⁻¹, and the upper
+    one only lends a place for the pivot's column. Rows and columns are first scaled to a unit diagonal, which makes the result independent of
     the units of the features: scales that differ by 10⁸ cost no digits. Positive definite
     matrices need no pivoting. Returns False, with ``out`` undefined, when a is not numerically
     positive definite.
@@ -96,35 +108,21 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
         if not out[k, k] > 1e-15:
             return False
         pivot = 1.0 / out[k, k]
-        out[k, k] = 1.0
-        for j in range(d):
-            out[k, j] *= pivot
+        for i in range(k + 1, d):
+            out[k, i] = out[i, k]
         for i in range(d):
             if i != k:
-                factor = out[i, k]
-                out[i, k] = 0.0
-                add_multiple(out[i], -factor, out[k])
+                add_multiple(out[i, : i + 1], -pivot * out[k, i], out[k, : i + 1])
+        for i in range(k + 1, d):
+            out[i, k] = out[k, i] * pivot
+        for j in range(k):
+            out[k, j] *= pivot
+        out[k, k] = -pivot
     for i in range(d):
         for j in range(i + 1):
-            value = 0.5 * (out[i, j] + out[j, i]) * scale[i] * scale[j]
-            out[i, j] = value
-            out[j, i] = value
+            out[i, j] *= -scale[i] * scale[j]
+            out[j, i] = out[i, j]
     return True
-
-
-@rare_kernel
-def solve(a: FloatArray, b: FloatArray) -> None:
-    """b = a⁻¹b for a symmetric positive definite a, which is overwritten by its Cholesky factor."""
-    d = a.shape[0]
-    for i in range(d):
-        row = a[i]
-        for j in range(i):
-            row[j] = (row[j] - inner(row[:j], a[j, :j])) / a[j, j]
-        row[i] = math.sqrt(max(row[i] - inner(row[:i], row[:i]), 1e-300))
-        b[i] = (b[i] - inner(row[:i], b[:i])) / row[i]
-    for i in range(d - 1, -1, -1):
-        b[i] /= a[i, i]
-        add_multiple(b[:i], -b[i], a[i, :i])
 
 
 @template_kernel

@@ -37,6 +37,13 @@ def inner(x: FloatArray, y: FloatArray) -> float:
     return (s[0] + s[1]) + (s[2] + s[3])
 
 
+def inner_of_four(
+    rows: tuple[FloatArray, FloatArray, FloatArray, FloatArray], x: FloatArray
+) -> tuple[float, float, float, float]:
+    """Four :func:`inner` products with x at once: none waits for the sums of another."""
+    return inner(rows[0], x), inner(rows[1], x), inner(rows[2], x), inner(rows[3], x)
+
+
 def add_multiple(y: FloatArray, w: float, x: FloatArray) -> None:
     """y += w·x."""
     for i in range(len(x)):
@@ -92,33 +99,55 @@ def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]
     return array.data, builder.extract_value(array.shape, 0)
 
 
+def _inner_products(builder: Any, rows: list[Any], x: Any, length: Any) -> list[Any]:
+    """The inner products of vectors with x, in one loop."""
+    sums = [cgutils.alloca_once(builder, _VECTOR) for _ in rows]
+    first = [cgutils.alloca_once(builder, _DOUBLE) for _ in rows]
+    for total in sums:
+        builder.store(ir.Constant(_VECTOR, [0.0] * _LANES), total)
+    lanes: list[list[Any]] = []
+
+    def body(index: Any, kind: Any) -> None:
+        factor = _load(builder, x, index, kind)
+        for row, total in zip(rows, sums if kind is _VECTOR else first, strict=True):
+            product = builder.fmul(_load(builder, row, index, kind), factor)
+            builder.store(builder.fadd(builder.load(total), product), total)
+
+    def between() -> None:
+        for total, start in zip(sums, first, strict=True):
+            vector = builder.load(total)
+            lanes.append([builder.extract_element(vector, _lane(k)) for k in range(_LANES)])
+            builder.store(lanes[-1][0], start)
+
+    _each(builder, length, body, between)
+    return [
+        builder.fadd(
+            builder.fadd(builder.load(start), lane[1]), builder.fadd(lane[2], lane[3])
+        )
+        for start, lane in zip(first, lanes, strict=True)
+    ]
+
+
 @intrinsic
 def _inner(typingctx, x, y):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         left, length = _array(context, builder, signature.args[0], args[0])
         right, _ = _array(context, builder, signature.args[1], args[1])
-        sums = cgutils.alloca_once(builder, _VECTOR)
-        first = cgutils.alloca_once(builder, _DOUBLE)
-        builder.store(ir.Constant(_VECTOR, [0.0] * _LANES), sums)
-        lanes: list[Any] = []
-
-        def body(index: Any, kind: Any) -> None:
-            product = builder.fmul(
-                _load(builder, left, index, kind), _load(builder, right, index, kind)
-            )
-            total = sums if kind is _VECTOR else first
-            builder.store(builder.fadd(builder.load(total), product), total)
-
-        def between() -> None:
-            total = builder.load(sums)
-            lanes.extend(builder.extract_element(total, _lane(k)) for k in range(_LANES))
-            builder.store(lanes[0], first)
-
-        _each(builder, length, body, between)
-        even = builder.fadd(builder.load(first), lanes[1])
-        return builder.fadd(even, builder.fadd(lanes[2], lanes[3]))
+        return _inner_products(builder, [left], right, length)[0]
 
     return types.float64(x, y), generate
+
+
+@intrinsic
+def _inner_of_four(typingctx, rows, x):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        arrays = zip(signature.args[0], cgutils.unpack_tuple(builder, args[0]), strict=True)
+        sources = [_array(context, builder, kind, array)[0] for kind, array in arrays]
+        right, length = _array(context, builder, signature.args[1], args[1])
+        products = _inner_products(builder, sources, right, length)
+        return context.make_tuple(builder, signature.return_type, products)
+
+    return types.UniTuple(types.float64, 4)(rows, x), generate
 
 
 @intrinsic
@@ -164,4 +193,5 @@ def _add_multiples(typingctx, y, w, x):  # type: ignore[no-untyped-def]
 
 
 if not numba.config.DISABLE_JIT:
-    inner, add_multiple, add_multiples = _inner, _add_multiple, _add_multiples
+    inner, inner_of_four = _inner, _inner_of_four
+    add_multiple, add_multiples = _add_multiple, _add_multiples

@@ -40,7 +40,7 @@ from greedyfirst.links.link import (
 )
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import RANK, LeastSquares
+from greedyfirst.models.least_squares import NUMBERS, RANK, LeastSquares
 from greedyfirst.models.likelihood import (
     BLOCK,
     DIRECTION,
@@ -239,7 +239,7 @@ _SIGNATURE = "void(" + "int64, " * 15 + "float64)"
 
 def _observe(a, b, c, d, e, f, g, h, n, size, n_blocks, window, warmup, arm, x, y):  # type: ignore[no-untyped-def]
     model = Fit(
-        array_at(a, (n, 5)),
+        array_at(a, (n, NUMBERS)),
         array_at(b, (n, 7)),
         array_at(c, (n, 4, size)),
         array_at(d, (n, 2, size, size)),

@@ -20,6 +20,11 @@ Rounding is kept in check from G and m, which only ever add up: whenever det G h
 elimination that is blind to the features' units. That happens O(log n) times and once
 every ``REFRESH_ROWS`` rows, so it costs next to nothing.
 
+The ridge of ``warmup="ridge"`` has a penalty p² that falls with every row, so no inverse serves
+twice. :math:`P = (G + q^2I)^{-1}` is kept by rank-one updates for a q² within ``NEAR`` of p², and
+:math:`\hat\\beta \leftarrow P(m - (p^2 - q^2)\hat\\beta)` repeated from the last estimate: each time the
+error falls to ``NEAR`` of it or less.
+
 G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
 adding four at once costs little more than adding one (:func:`settle`).
 """
@@ -43,7 +48,7 @@ from greedyfirst.compilation import (
     template_kernel,
 )
 from greedyfirst.eigenvalues import largest_eigenvalue
-from greedyfirst.linalg import add_outer, copy, invert, multiply, orthogonalise, solve
+from greedyfirst.linalg import add_outer, copy, invert, multiply, orthogonalise
 from greedyfirst.memory import Memory
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
@@ -61,14 +66,22 @@ BLOCK = 4
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
+# How far, as a share of it, the ridge's penalty may be from that of the inverse in use. Its estimate
+# is corrected until it changes by less than a share ``LAST_CHANGE``, which rounding may prevent.
+NEAR = 0.05
+LAST_CHANGE = 1e-11
+CORRECTIONS = 20
+
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
-# rows not yet in G.
-COUNT, RANK, GROWTH, FRESH, WAITING = range(5)
+# rows not yet in G, q² of the ridge's inverse.
+NUMBERS = 6
+COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY = range(NUMBERS)
 # Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
 # ridge's last guess at G's first eigenvector, and the waiting rows from ROWS on.
 MOMENT, SOLUTION, ESTIMATE, TOP, ROWS = range(5)
-# Per arm: G (but for the waiting rows), G⁺, and the orthogonal matrix of `span`.
-GRAM, INVERSE, BASIS = range(3)
+# Per arm: G (but for the waiting rows), G⁺, the orthogonal matrix of `span`, and (G + q²I)⁻¹ while
+# G is singular and the estimate a ridge.
+GRAM, INVERSE, BASIS, RIDGE_INVERSE = range(4)
 # Scratch rows: v = G⁺x, the part of x outside the span, a reflector; then two matrices.
 GAIN, OUTSIDE, REFLECTOR = range(3)
 
@@ -76,9 +89,9 @@ GAIN, OUTSIDE, REFLECTOR = range(3)
 class LeastSquares(NamedTuple):
     """Sufficient statistics and estimates of all arms, in few arrays: each costs compile time."""
 
-    numbers: FloatArray  # (n_arms, 5)
+    numbers: FloatArray  # (n_arms, NUMBERS)
     vectors: FloatArray  # (n_arms, ROWS + BLOCK, d)
-    matrices: FloatArray  # (n_arms, 3, d, d)
+    matrices: FloatArray  # (n_arms, 4, d, d)
     scratch: FloatArray  # (3, d)
     scratch_matrices: FloatArray  # (2, d, d)
     observe_routine: int  # addresses in this process, as the next
@@ -107,9 +120,9 @@ class LeastSquares(NamedTuple):
 def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
     """The state before the first row."""
     model = LeastSquares(
-        memory.take(n_arms, 5),
+        memory.take(n_arms, NUMBERS),
         memory.take(n_arms, ROWS + BLOCK, d),
-        memory.take(n_arms, 3, d, d),
+        memory.take(n_arms, 4, d, d),
         memory.take(3, d),
         memory.take(2, d, d),
         OBSERVE.address,
@@ -186,7 +199,7 @@ def repair_row(
     if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
     if numbers[RANK] < d and warmup == RIDGE:
-        ridge(numbers[COUNT], vectors, matrices[GRAM], model.scratch, model.scratch_matrices)
+        ridge(numbers, vectors, matrices, x, model.scratch, model.scratch_matrices[0])
     elif numbers[RANK] < d and warmup == PINV:
         copy(vectors[SOLUTION], vectors[ESTIMATE])
 
@@ -283,26 +296,44 @@ def refresh(
 
 @rare_kernel
 def ridge(
-    count: float,
+    numbers: FloatArray,
     vectors: FloatArray,
-    gram: FloatArray,
+    matrices: FloatArray,
+    x: FloatArray,
     scratch: FloatArray,
-    scratch_matrices: FloatArray,
+    matrix: FloatArray,
 ) -> None:
-    """Estimate (G + p²I)⁻¹m with p = ‖X‖₂/n: used only while G is singular."""
-    matrix, top, estimate = scratch_matrices[0], vectors[TOP], vectors[ESTIMATE]
-    d = matrix.shape[0]
+    """Estimate (G + p²I)⁻¹m with p = ‖X‖₂/n, x the last row: used only while G is singular."""
+    d = x.shape[0]
+    gram, inverse, v = matrices[GRAM], matrices[RIDGE_INVERSE], scratch[GAIN]
+    top, estimate, shifted = vectors[TOP], vectors[ESTIMATE], scratch[OUTSIDE]
     if not inner(top, top) > 0.0:
         for i in range(d):
             top[i] = math.sqrt(gram[i, i])
     if not inner(top, top) > 0.0:
         return
-    penalty = largest_eigenvalue(gram, top, scratch[GAIN]) / (count * count)
-    for i in range(d):
-        copy(gram[i], matrix[i])
-        matrix[i, i] += penalty
-    copy(vectors[MOMENT], estimate)
-    solve(matrix, estimate)
+    penalty = largest_eigenvalue(gram, top, scratch) / (numbers[COUNT] * numbers[COUNT])
+    near = abs(penalty - numbers[PENALTY]) <= NEAR * numbers[PENALTY]
+    if near and numbers[COUNT] % REFRESH_ROWS != 0.0:
+        add_outer(inverse, v, -1.0 / (1.0 + multiply(inverse, x, v)))
+    else:
+        numbers[PENALTY] = penalty / (1.0 + NEAR)  # it falls to that, then as far below
+        for i in range(d):
+            copy(gram[i], matrix[i])
+            matrix[i, i] += numbers[PENALTY]
+        if not invert(matrix, inverse, v):
+            numbers[PENALTY] = 0.0
+            return
+    for _ in range(CORRECTIONS):
+        for i in range(d):
+            shifted[i] = vectors[MOMENT, i] - (penalty - numbers[PENALTY]) * estimate[i]
+        multiply(inverse, shifted, v)
+        change = 0.0
+        for i in range(d):
+            change += (v[i] - estimate[i]) * (v[i] - estimate[i])
+        copy(v, estimate)
+        if change <= LAST_CHANGE * LAST_CHANGE * inner(v, v):
+            break
 
 
 # Compiled callers reach `observe` and `repair` by address: see `Routine`.
@@ -328,9 +359,9 @@ def pointers(model: LeastSquares) -> tuple[int, ...]:
 def model_at(a: int, b: int, c: int, d: int, e: int, n: int, size: int, f: int) -> LeastSquares:
     """The model that :func:`pointers` tells of."""
     return LeastSquares(
-        array_at(a, (n, 5)),
+        array_at(a, (n, NUMBERS)),
         array_at(b, (n, ROWS + BLOCK, size)),
-        array_at(c, (n, 3, size, size)),
+        array_at(c, (n, 4, size, size)),
         array_at(d, (3, size)),
         array_at(e, (2, size, size)),
         0,
