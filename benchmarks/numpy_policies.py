@@ -82,7 +82,7 @@ class Arm:
         self.basis, self.top, self.outer = np.zeros((d, d)), np.zeros(d), np.empty((d, d))
         self.inverse, self.rows = np.empty((d, d)), np.zeros((PENDING, d))
         self.waiting: list[FloatArray] = []
-        self.place, self.growth, self.fresh = 0, 1.0, 0
+        self.place, self.growth, self.fresh, self.penalty = 0, 1.0, 0, 0.0
 
     def learn(self, x: FloatArray, y: float) -> None:
         self.count += 1
@@ -96,12 +96,7 @@ class Arm:
         v -= self.rows.dot(x).dot(self.rows)
         s = 1.0 + v.dot(x)
         self.estimate += (error / s) * v
-        np.multiply(v, s**-0.5, out=self.rows[self.place])
-        self.place += 1
-        if self.place == PENDING:
-            self.inverse -= self.rows.T.dot(self.rows)
-            self.rows[:] = 0.0
-            self.place = 0
+        self._shrink(v, s)
         self.growth *= s
         if self.growth > REFRESH_GROWTH or self.count - self.fresh >= REFRESH_ROWS:
             self._refresh()
@@ -118,9 +113,41 @@ class Arm:
         if self.rank == len(x):
             self._refresh()
         else:
+            self._ridge(x, self._largest_eigenvalue() / self.count**2)
+
+    def _ridge(self, x: FloatArray, penalty: float) -> None:
+        """(G + penalty·I)⁻¹m by corrections with the inverse for a penalty nearby."""
+        if abs(penalty - self.penalty) <= 0.05 * self.penalty:
+            v = self.inverse.dot(x)
+            v -= self.rows.dot(x).dot(self.rows)
+            self._shrink(v, 1.0 + v.dot(x))
+        else:
+            self.penalty = penalty / 1.05
             matrix = self.gram.copy()
-            matrix.ravel()[:: len(x) + 1] += self._largest_eigenvalue() / self.count**2
-            self.estimate[:] = np.linalg.solve(matrix, self.moment)
+            matrix.ravel()[:: len(x) + 1] += self.penalty
+            self.inverse = np.linalg.inv(matrix)
+            self.rows[:] = 0.0
+            self.place = 0
+        off, inverse, rows, moment = penalty - self.penalty, self.inverse, self.rows, self.moment
+        estimate = self.estimate
+        while True:
+            shifted = moment - off * estimate
+            better = inverse.dot(shifted)
+            better -= rows.dot(shifted).dot(rows)
+            change = better - estimate
+            estimate = better
+            if change.dot(change) <= 1e-20 * better.dot(better):
+                break
+        self.estimate[:] = estimate
+
+    def _shrink(self, v: FloatArray, s: float) -> None:
+        """Subtract vv'/s from the inverse."""
+        np.multiply(v, s**-0.5, out=self.rows[self.place])
+        self.place += 1
+        if self.place == PENDING:
+            self.inverse -= self.rows.T.dot(self.rows)
+            self.rows[:] = 0.0
+            self.place = 0
 
     def _largest_eigenvalue(self) -> float:
         top = self.top if self.count > 1 else np.sqrt(self.gram.diagonal())

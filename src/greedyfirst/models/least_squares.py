@@ -69,7 +69,7 @@ ROUNDING_SCALE = 1e-20
 # How far, as a share of it, the ridge's penalty may be from that of the inverse in use. Its estimate
 # is corrected until it changes by less than a share ``LAST_CHANGE``, which rounding may prevent.
 NEAR = 0.05
-LAST_CHANGE = 1e-11
+LAST_CHANGE = 1e-10
 CORRECTIONS = 20
 
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
