@@ -17,6 +17,15 @@ def test_it_is_a_read_only_copy():
         kept[0, 0] = 1.0
 
 
+def test_a_closed_array_is_kept_and_a_view_of_an_open_one_is_not():
+    closed = np.ones((2, 3))
+    view = closed[:1]
+    for each in (closed, view):
+        each.flags.writeable = False
+    assert frozen_array("rows", closed, (None, 3)) is closed
+    assert frozen_array("rows", view, (None, 3)) is not view
+
+
 def test_empty_arrays_are_refused_by_name():
     with pytest.raises(ValueError, match=r"^rows must be a non-empty array"):
         frozen_array("rows", np.ones((0, 3)), (None, 3))

@@ -1,4 +1,4 @@
-"""Arrays a problem keeps: checked once, copied, and closed to writing."""
+"""Arrays a problem keeps: checked once, copied if anyone may write to them, closed to writing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from greedyfirst.validation import FloatArray, array, wrong
 
 
 def frozen_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
-    """Copy ``value`` into a read-only C-contiguous float64 array with at least one entry.
+    """``value`` as a read-only C-contiguous float64 array with at least one entry.
+
+    It is copied, unless it is such an array already and owns its memory: whoever hands over a large
+    array closes it to writing first.
 
     Parameters
     ----------
@@ -25,7 +28,9 @@ def frozen_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> 
     array of the given shape
         A later change of the caller's array does not reach it, and it refuses assignment.
     """
-    result = array(name, value, shape).copy()
+    result = array(name, value, shape)
+    if result.flags.writeable or not result.flags.owndata:
+        result = result.copy()
     if result.size == 0:
         raise wrong(name, value, "a non-empty array")
     result.flags.writeable = False

@@ -189,6 +189,7 @@ def replay_table(
         if len(arms) != per_class.shape[1]:
             raise wrong("costs", arms, f"names of {per_class.shape[1]} arms")
     rewards = per_class[codes]
+    contexts.flags.writeable = False  # so that the problem need not copy them
     problem = TableProblem(contexts=contexts, rewards=rewards, shuffle=True)
     best = int(rewards.sum(axis=0).argmax())
     chosen = default_policies(schema.n_features, best) if policies is None else policies

@@ -78,7 +78,7 @@ def _plain(path: Path, field: pa.Field) -> pa.DataType:
 
 
 def _as_frame(path: Path, table: pa.Table) -> pd.DataFrame:
-    """The table as a frame; each column's Arrow memory is given back once it is converted."""
+    """The table as a frame; Arrow's memory is given back, each column's once it is converted."""
     try:
         frame: pd.DataFrame = table.to_pandas(
             split_blocks=True,
@@ -89,4 +89,5 @@ def _as_frame(path: Path, table: pa.Table) -> pd.DataFrame:
     except pa.ArrowException as error:
         text = str(error).splitlines()[0]
         raise ValueError(f"{path} cannot be made a frame ({text}); change its types") from None
+    pa.default_memory_pool().release_unused()
     return frame
