@@ -134,7 +134,7 @@ def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
         y[i] = sine * xi + cosine * yi
 
 
-@rare_kernel
+@kernel
 def orthogonalise(a: FloatArray, vectors: FloatArray, n: int) -> None:
     """Rotate the first n rows of a until they are orthogonal; those of ``vectors`` along with them.
 
@@ -162,7 +162,7 @@ def orthogonalise(a: FloatArray, vectors: FloatArray, n: int) -> None:
             return
 
 
-@rare_kernel
+@kernel
 def eigen(a: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
     """Eigenvalues and eigenvectors (the rows of ``vectors``) of a positive semidefinite a.
 

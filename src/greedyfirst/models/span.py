@@ -12,7 +12,7 @@ import math
 
 from greedyfirst.compilation import rare_kernel
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import inner
+from greedyfirst.vector_loops import add_multiple, inner
 
 # A row adds a direction when the part of it outside the span exceeds this share of its norm:
 # well above the rounding of Z (about 1e-15), well below features whose scales differ by 10⁸.
@@ -38,8 +38,7 @@ def widen(
     for k in range(free):
         w[k] = inner(basis[k], x)
         squared += w[k] * w[k]
-        for i in range(d):
-            outside[i] += w[k] * basis[k, i]
+        add_multiple(outside, w[k], basis[k])
     if squared <= TOLERANCE * TOLERANCE * inner(x, x):
         return 0.0
     w[free - 1] += math.copysign(math.sqrt(squared), w[free - 1])
