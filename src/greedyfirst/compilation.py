@@ -147,7 +147,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class RareKernelLibrary(KernelLibrary):
-    """A kernel's code, to become short machine code: no loop is unrolled or vectorised."""
+    """A kernel's code, to become short machine code: hardly any loop is unrolled or vectorised."""
 
     def add_ir_module(self, module: Any) -> None:
         """Mark the functions, then take them in."""
@@ -248,7 +248,7 @@ def kernel(function: Function) -> Function:
 
 
 def rare_kernel(function: Function) -> Function:
-    """A kernel that few rounds run: its machine code is short, which compiles in half the time."""
+    """A kernel that few rounds run: its machine code is short, and made sooner."""
     return cast(Function, numba.njit(**RARE_OPTIONS)(function))
 
 
