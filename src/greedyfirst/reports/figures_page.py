@@ -41,8 +41,8 @@ def write_figures_page(
     page.paragraph(
         "± is half a 95 % confidence interval over instances, at the last t that is plotted. The "
         "published numbers were read off the paper's figures. z is the difference in joint "
-        "standard errors: between -3 and 3 where the two agree up to chance. With fewer than some 30 "
-        "instances the standard errors are rough themselves."
+        "standard errors: between -3 and 3 where the two agree up to chance. With fewer than some "
+        "30 instances the standard errors are rough themselves."
     )
     if missing:
         page.heading("Left out")
