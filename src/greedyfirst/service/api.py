@@ -220,7 +220,7 @@ async def audit(
     state: State,
     policy: str,
     before: Annotated[
-        int | None, Parameter(ge=1, description="Entries before this number.")
+        int | None, Parameter(ge=1, le=2**62, description="Entries before this number.")
     ] = None,
     limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
 ) -> list[AuditEntry]:

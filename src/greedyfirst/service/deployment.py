@@ -7,10 +7,12 @@ again from the log equals the one that was lost, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+import numpy as np
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
@@ -21,9 +23,12 @@ from greedyfirst.service import events
 from greedyfirst.service.course import Course
 from greedyfirst.service.events import AnyEvent, Decided, Decision, Expired, Rewarded
 from greedyfirst.service.refusals import Conflict, Invalid, Unknown
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.specification import Features, Specification, check_size
+from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
+#: Sizes of numbers that cannot make estimates overflow.
+LEAST, MOST = 1e-100, 1e12
 Outcome = Literal["counted", "duplicate", "late"]
 #: The decision of a step, and the events about it so far: from the log.
 Recall = Callable[[int], list[AnyEvent]]
@@ -92,13 +97,14 @@ class Deployment:
         """Choose an arm."""
         agent = self.agent
         encoded = self._encode(context)
-        context = {name: _plain(value) for name, value in context.items()}
+        parts = agent.contributions(encoded)
+        expected = agent.expected_rewards(encoded)
+        if not (np.isfinite(parts).all() and np.isfinite(expected).all()):
+            raise Invalid("context is too extreme: an expected reward there is not finite")
         try:
             chosen = agent.choose(encoded, eligible=eligible)
         except ValueError as error:
             raise Invalid(str(error).replace("eligible must", "eligible_arms must", 1)) from None
-        contributions = agent.contributions(encoded)[chosen].tolist()
-        expected = agent.expected_rewards(encoded).tolist()
         step = agent.decisions
         self.pending[step] = Waiting(at)
         answer = Decision(
@@ -110,21 +116,23 @@ class Deployment:
             at=at,
             model_version=self.model_version,
             schema_version=self.schema_version,
-            expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
-            contributions=dict(zip(agent.feature_names, contributions, strict=True)),
+            expected_rewards=dict(zip(agent.arm_names, expected.tolist(), strict=True)),
+            contributions=dict(
+                zip(agent.feature_names, parts[chosen].tolist(), strict=True),
+            ),
         )
         arms = None if eligible is None else tuple(eligible)
-        return Decided(context=context, eligible_arms=arms, answer=answer)
+        return Decided(context=plain(context), eligible_arms=arms, answer=answer)
 
     def _encode(self, context: dict[str, Any]) -> FloatArray:
         try:
-            return self.schema.encode_row(context)
+            return encode(self.schema, context)
         except ValueError as error:
             raise Invalid(str(error).replace("row", "context", 1)) from None
 
     def _mode(self) -> events.Mode:
         policy = self.agent.policy
-        if _explores(self.agent):
+        if explores(self.agent):
             return "fallback"
         if self.agent.forced:
             return "forced"
@@ -143,6 +151,7 @@ class Deployment:
             raise Invalid('part must be left out: only rewards="sum" come in parts')
         waiting = self.pending.get(step)
         if waiting is not None and part not in waiting.parts:
+            self._check_reward(sum(waiting.parts.values(), value))
             rewarded = Rewarded(step=step, part=part, value=value, outcome="counted")
             return "counted", [rewarded, *self._take(rewarded, at)]
         if waiting is not None:
@@ -163,6 +172,12 @@ class Deployment:
                 f"decision {self.name}:{step}{named} already has the reward {before}, not {value}"
             )
         return outcome
+
+    def _check_reward(self, value: float) -> None:
+        try:
+            check_rewards("value", self.agent.policy.reward_link(), value)
+        except ValueError as error:
+            raise Invalid(str(error)) from None
 
     def _take(self, rewarded: Rewarded, at: float) -> list[AnyEvent]:
         """A reward's effect; the alarms that it raised."""
@@ -206,17 +221,15 @@ class Deployment:
     def _learn(self, step: int, value: float, at: float) -> list[AnyEvent]:
         decided = self.recall(step)[0]
         assert isinstance(decided, Decided)
-        encoded = self._encode(self._as_now(decided.context))
-        return self._update(encoded, decided.answer.arm, value, step, at)
+        encoded = encode(self.schema, self.as_now(decided.context))
+        return self.update(encoded, decided.answer.arm, value, step, at)
 
-    def _update(
+    def update(
         self, encoded: FloatArray, arm: str, value: float, step: int, at: float
     ) -> list[AnyEvent]:
+        """Learn a reward; the alarms that it raised."""
         before = self.agent.alarms
-        try:
-            self.agent.update(encoded, arm, value, step=step)
-        except ValueError as error:
-            raise Invalid(str(error)) from None
+        self.agent.update(encoded, arm, value, step=step)
         self.model_version += 1
         self.course.note(self.agent, value, at)
         return self._alarms_since(before)
@@ -225,9 +238,9 @@ class Deployment:
         """The alarms that the last reward raised."""
         if self.agent.alarms == before:
             return []
-        return self._raise(self.agent.rewards)
+        return self.raise_alarms(self.agent.rewards)
 
-    def _raise(self, since: int) -> list[AnyEvent]:
+    def raise_alarms(self, since: int) -> list[AnyEvent]:
         """The alarms of arms that tripped the test after at least ``since`` rewards."""
         raised: list[AnyEvent] = []
         for arm in self.agent.diversity().arms:
@@ -248,7 +261,7 @@ class Deployment:
         if alarm.answered == "hold":
             self.open_alarms[alarm.arm] = alarm
 
-    def _as_now(self, context: dict[str, Any]) -> dict[str, Any]:
+    def as_now(self, context: dict[str, Any]) -> dict[str, Any]:
         """A context of an earlier schema, in the features of the current one."""
         if self.schema_version == 1:
             return context
@@ -279,16 +292,16 @@ class Deployment:
         """A new arm."""
         if added.arm in self.agent.arm_names:
             raise Conflict(f"policy {self.name} has an arm {added.arm!r} already")
+        check_size(self.agent.n_arms + 1, self.agent.n_features)
         try:
             self.agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
         except ValueError as error:
             raise Invalid(str(error)) from None
         self.model_version += 1
 
-    def retire_arm(self, retired: events.ArmRetired) -> None:
-        """An arm that is not chosen any more."""
-        self._arm(retired.arm)
-        self._without(retired.arm, self.agent.retire_arm)
+    def retire_arm(self, arm: str) -> None:
+        """Choose an arm no more."""
+        self._without(arm, self.agent.retire_arm)
         self.model_version += 1
 
     def _without(self, arm: str, leave_out: Callable[[str], None]) -> None:
@@ -307,58 +320,38 @@ class Deployment:
 
     def import_history(self, imported: events.Imported, at: float) -> list[AnyEvent]:
         """Learn rows from elsewhere; all of them or none."""
-        link = self.agent.policy.reward_link()
         encoded = []
         for number, row in enumerate(imported.rows):
             try:
                 self._arm(row.arm)
-                encoded.append(self._encode(self._as_now(row.context)))
-                check_rewards("reward", link, row.reward)
-            except (Invalid, Unknown, ValueError) as error:
+                encoded.append(self._encode(self.as_now(row.context)))
+                if not abs(row.reward) <= MOST:
+                    raise Invalid(f"reward must be a number of at most {MOST:g} in size")
+                self._check_reward(row.reward)
+            except (Invalid, Unknown) as error:
                 raise Invalid(f"rows[{number}]: {error}") from None
         caused: list[AnyEvent] = []
         for row, context in zip(imported.rows, encoded, strict=True):
-            caused += self._update(context, row.arm, row.reward, FOREIGN, at)
+            caused += self.update(context, row.arm, row.reward, FOREIGN, at)
         self.counts.imported += len(imported.rows)
         return caused
 
-    def change_schema(
-        self, changed: events.SchemaChanged, past: Iterable[tuple[float, AnyEvent]]
-    ) -> list[AnyEvent]:
-        """Learn all rewards of the past again, their contexts encoded by the new schema."""
-        successor = Deployment(
-            self.specification,
-            make_agent(self.specification, self.agent.seed, changed.schema, self.agent.arm_names),
-            self.recall,
-            changed.schema,
-            changed.version,
-        )
-        successor.fill = self.fill | changed.fill
-        learner = successor.agent
-        for arm, value, context, at in rewards_of(past):
-            successor._update(
-                successor._encode(successor._as_now(context)), arm, value, FOREIGN, at
-            )
-        learner.decisions = self.agent.decisions
-        learner.joined, learner.foreign = self.agent.joined, self.agent.foreign
-        if _explores(self.agent) and not _explores(learner):
-            learner.explore()
-        for number, arm in enumerate(self.agent.arm_names):
-            if self.agent.dropped[number] and not learner.dropped[number]:
-                learner.retire_arm(arm)
-        self.agent, self.course = learner, successor.course
-        self.encoding, self.schema = changed.schema, successor.schema
-        self.fill, self.schema_version = successor.fill, changed.version
+    def adopt(self, successor: Deployment) -> list[AnyEvent]:
+        """Go on as :func:`~.relearning.relearned` made it of other features."""
+        self.agent, self.course = successor.agent, successor.course
+        self.encoding, self.schema = successor.encoding, successor.schema
+        self.fill, self.schema_version = successor.fill, successor.schema_version
         self.model_version += 1
         self.open_alarms.clear()
-        return self._raise(0)
+        return self.raise_alarms(0)
 
     # ---------------------------------------------------------------- the log
 
-    def apply(
-        self, event: AnyEvent, at: float, past: Iterable[tuple[float, AnyEvent]] = ()
-    ) -> None:
-        """Change the state as the request did that the event came from."""
+    def apply(self, event: AnyEvent, at: float) -> None:
+        """Change the state as the request did that the event came from.
+
+        A change of features needs the past as well: see :mod:`~.restoring`.
+        """
         match event:
             case Decided():
                 made = self.decide(event.context, event.eligible_arms, at)
@@ -374,11 +367,9 @@ class Deployment:
             case events.ArmAdded():
                 self.add_arm(event)
             case events.ArmRetired():
-                self.retire_arm(event)
+                self.retire_arm(event.arm)
             case events.Imported():
                 self.import_history(event, at)
-            case events.SchemaChanged():
-                self.change_schema(event, past)
 
 
 def make_agent(
@@ -390,6 +381,7 @@ def make_agent(
     """The agent before its first decision."""
     arm_names = specification.arms if arms is None else tuple(arms)
     feature_names = encoding.schema().feature_names
+    check_size(len(arm_names), len(feature_names))
     return Agent(
         specification.made_policy(),
         n_arms=len(arm_names),
@@ -400,34 +392,34 @@ def make_agent(
     )
 
 
-def _plain(value: events.Value) -> events.Value:
-    """A checked value as JSON can keep it: whole numbers beyond a float's precision as floats."""
-    return float(value) if type(value) is int and abs(value) > 2**53 else value
+def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
+    """The context as numbers whose squares, and those of their inverses, are finite."""
+    encoded = schema.encode_row(context)
+    size = np.abs(encoded)
+    good = (encoded == 0) | ((size >= LEAST) & (size <= MOST))
+    if not good.all():
+        feature = schema.feature_names[int(np.argmin(good))]
+        raise ValueError(
+            f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once standardised, "
+            f"got {context[feature]!r}"
+        )
+    return encoded
 
 
-def _explores(agent: Agent) -> bool:
+def plain(context: dict[str, Any]) -> dict[str, Any]:
+    """A context as JSON keeps it: whole numbers beyond a float's precision as floats."""
+    return {
+        name: float(value) if type(value) is int and 2**53 < abs(value) < 2**1023 else value
+        for name, value in context.items()
+    }
+
+
+def same_context(kept: dict[str, Any], context: dict[str, Any]) -> bool:
+    """Whether a context is the one that was kept; true is not 1 here."""
+    one, other = sorted(kept.items()), sorted(plain(context).items())
+    return msgspec.json.encode(one) == msgspec.json.encode(other)
+
+
+def explores(agent: Agent) -> bool:
+    """Whether a Greedy-First policy has switched."""
     return isinstance(agent.policy, GreedyFirst) and agent.state.explores
-
-
-def rewards_of(
-    past: Iterable[tuple[float, AnyEvent]],
-) -> Iterable[tuple[str, float, dict[str, Any], float]]:
-    """Arm, reward, context and time of everything learned, in the order in which it was."""
-    decided: dict[int, Decided] = {}
-    summed = False
-    for at, event in past:
-        match event:
-            case events.Created():
-                summed = event.specification.rewards == "sum"
-            case Decided():
-                decided[event.answer.step] = event
-            case Rewarded() if event.outcome == "counted" and not summed:
-                known = decided.pop(event.step)
-                yield known.answer.arm, event.value, known.context, at
-            case Expired():
-                known = decided.pop(event.step)
-                if event.learned is not None:
-                    yield known.answer.arm, event.learned, known.context, at
-            case events.Imported():
-                for row in event.rows:
-                    yield row.arm, row.reward, row.context, at

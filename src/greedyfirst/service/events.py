@@ -1,7 +1,8 @@
 """The log's vocabulary: everything that ever changes a policy's state, as plain data.
 
 A policy's state is what :class:`~greedyfirst.service.deployment.Deployment` makes of its events, in
-their order. They are kept as JSON, so that they can be read years later by anything.
+their order. They are kept as JSON, so that they can be read years later by anything. What a request
+may say is checked when it comes, not here: what is in the log must be readable.
 """
 
 from __future__ import annotations
@@ -11,13 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from greedyfirst.service.specification import (
-    Features,
-    Label,
-    Person,
-    Reason,
-    Specification,
-)
+from greedyfirst.service.specification import Features, Specification
 
 Value = float | int | str | bool
 Mode = Literal["greedy", "forced", "fallback", "policy"]
@@ -96,25 +91,25 @@ class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
 
     arm: str
     resolution: Literal["explore", "drop", "hold"]
-    who: Person
-    why: Reason
+    who: str
+    why: str
 
 
 class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
     """A new arm."""
 
-    arm: Label
+    arm: str
     initial_pulls: int | None
-    who: Person
-    why: Reason
+    who: str
+    why: str
 
 
 class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
     """An arm that is never chosen any more."""
 
     arm: str
-    who: Person
-    why: Reason
+    who: str
+    why: str
 
 
 class HistoryRow(Struct, frozen=True, kw_only=True):
@@ -129,8 +124,8 @@ class Imported(Event, frozen=True, kw_only=True, tag="imported"):
     """Rows that were not decided here."""
 
     rows: tuple[HistoryRow, ...]
-    who: Person
-    why: Reason
+    who: str
+    why: str
 
 
 class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
@@ -142,8 +137,8 @@ class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
     version: int
     schema: Features
     fill: dict[str, Value]
-    who: Person
-    why: Reason
+    who: str
+    why: str
 
 
 AnyEvent = (

@@ -17,6 +17,7 @@ from greedyfirst.service import views
 from greedyfirst.service.events import Created, SchemaChanged
 from greedyfirst.service.log import Log
 from greedyfirst.service.specification import Feature, NumericFeature
+from greedyfirst.tables.columns import level_of
 
 _ROWS = 5000
 _COLUMNS = [
@@ -52,23 +53,29 @@ async def exported(log: Log, policy: str) -> File:
 
 def write_parquet(log: Log, policy: str, path: Path) -> None:
     """Write all decisions of a policy, a few thousand at a time."""
-    features: dict[str, Feature] = {}
+    numeric: dict[str, bool] = {}  # in every version of the schema
     summed = False
     for entry in log.audit(policy, limit=10**6):
+        if entry.kind not in ("created", "schema_changed"):
+            continue
         event = entry.event
+        features: tuple[Feature, ...] = ()
         if isinstance(event, SchemaChanged):
-            features |= {feature.name: feature for feature in event.schema.features}
+            features = event.schema.features
         elif isinstance(event, Created):
-            features |= {feature.name: feature for feature in event.specification.features}
+            features = event.specification.features
             summed = event.specification.rewards == "sum"
+        for feature in features:
+            is_number = isinstance(feature, NumericFeature)
+            numeric[feature.name] = numeric.get(feature.name, True) and is_number
     contexts = [
-        (f"context.{name}", pa.float64() if isinstance(feature, NumericFeature) else pa.string())
-        for name, feature in sorted(features.items())
+        (f"context.{name}", pa.float64() if numeric[name] else pa.string())
+        for name in sorted(numeric)
     ]
     schema = pa.schema([*_COLUMNS, *contexts])
     with pq.ParquetWriter(path, schema) as writer:
         rows = []
-        for row in _rows(log, policy, features, summed):
+        for row in _rows(log, policy, numeric, summed):
             rows.append(row)
             if len(rows) == _ROWS:
                 writer.write_table(pa.Table.from_pylist(rows, schema))
@@ -77,7 +84,7 @@ def write_parquet(log: Log, policy: str, path: Path) -> None:
 
 
 def _rows(
-    log: Log, policy: str, features: dict[str, Feature], summed: bool
+    log: Log, policy: str, numeric: dict[str, bool], summed: bool
 ) -> Iterator[dict[str, Any]]:
     for entry in log.read(policy):
         if entry.kind != "decided" or entry.step is None:
@@ -89,6 +96,5 @@ def _rows(
         row["expected_reward"] = answer.expected_rewards[answer.arm]
         row["status"], row["learned"] = view.status, view.learned
         for name, value in view.context.items():
-            numeric = isinstance(features.get(name), NumericFeature)
-            row[f"context.{name}"] = float(value) if numeric else str(value)
+            row[f"context.{name}"] = float(value) if numeric[name] else level_of(value)
         yield row

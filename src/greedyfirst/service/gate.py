@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from http.cookies import SimpleCookie
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 import msgspec
@@ -77,7 +77,7 @@ class Gate:
         if self._hosts is not None and host not in self._hosts:
             await _refuse(send_with_headers, 421, f"this service is not known as {host[:100]!r}")
             return
-        if scope["method"] not in _READS and _origin(headers) not in (None, host):
+        if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
             await _refuse(send_with_headers, 403, "requests from other sites are refused")
             return
@@ -96,17 +96,22 @@ def _host(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-def _origin(headers: dict[bytes, bytes]) -> str | None:
-    """The host of the page that a browser sends from; None for other clients."""
+def _same_origin(headers: dict[bytes, bytes]) -> bool:
+    """Whether no browser sends this, or a page of this service; its port counts too."""
     origin = headers.get(b"origin")
-    return None if origin is None else _host(origin.decode("latin-1").partition("://")[2])
+    return (
+        origin is None or origin.partition(b"://")[2].lower() == headers.get(b"host", b"").lower()
+    )
 
 
 def _key(headers: dict[bytes, bytes]) -> str | None:
     kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() == "bearer":
         return key.strip()
-    cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+    try:
+        cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return None
     return None if cookie is None else cookie.value
 
 

@@ -28,7 +28,8 @@ class Journal:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self.added = self.written = log.last()
+        self.added, self.latest = log.last()
+        self.written = self.added
         self.failure: str | None = None
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -106,7 +107,7 @@ class Journal:
                         policy, seq, content = item
                         self.log.save_snapshot(policy, seq, content())
             except Exception as error:  # whatever it is: nothing may be acknowledged any more
-                self._tell(self._fail, str(error))
+                self._tell(self.fail, str(error))
                 return
 
     def _tell(self, callback: Callable[..., None], *args: object) -> None:
@@ -129,7 +130,8 @@ class Journal:
             if not done.done():
                 done.set_result(None)
 
-    def _fail(self, reason: str) -> None:
+    def fail(self, reason: str) -> None:
+        """Refuse everything from now on; the service makes the state again from the log."""
         self.failure = reason
         while self._waiting:
             done = self._waiting.popleft()[1]

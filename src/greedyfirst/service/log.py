@@ -7,8 +7,11 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from greedyfirst.service import events
 from greedyfirst.service.events import AnyEvent, Event
+from greedyfirst.service.refusals import Damaged
 
 #: The chain before the first entry.
 GENESIS = bytes(32)
@@ -34,10 +37,13 @@ class Entry(NamedTuple):
     @property
     def event(self) -> AnyEvent:
         """The event itself."""
-        return events.decode(self.body)
+        try:
+            return events.decode(self.body)
+        except msgspec.MsgspecError as error:
+            raise Damaged(f"entry {self.seq} of the log cannot be read: {error}") from None
 
 
-class LogFailed(Exception):
+class LogFailed(OSError):
     """The log could not be written or read; what was to be appended may or may not be in it."""
 
 
@@ -50,8 +56,8 @@ class Log(Protocol):
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries; they are on disk, all of them, when this returns."""
 
-    def last(self) -> int:
-        """The number of the last entry, 0 if there is none."""
+    def last(self) -> tuple[int, float]:
+        """Number and time of the last entry, zeros if there is none."""
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A policy's entries in order, with after < seq < before."""

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from greedyfirst.service.events import Alarmed, Decision, HistoryRow
-from greedyfirst.service.specification import Amount, Feature, Label, Person, Reason, Specification
+from greedyfirst.service.specification import (
+    MOST_FEATURES,
+    Amount,
+    Feature,
+    Label,
+    Person,
+    Reason,
+    Specification,
+)
 
 
 class DecisionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +69,7 @@ class HistoryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class SchemaRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Other features; ``fill`` says what new ones were in all contexts so far."""
 
-    features: Annotated[tuple[Feature, ...], Meta(min_length=1)]
+    features: Annotated[tuple[Feature, ...], Meta(min_length=1, max_length=MOST_FEATURES)]
     who: Person
     why: Reason
     intercept: bool = True

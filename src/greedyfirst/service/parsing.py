@@ -38,6 +38,7 @@ def _lenient(body: bytes, kind: type[T]) -> T:
     """NaN and Infinity are not JSON, but many send them: read them, so that errors name a field."""
     try:
         content: Any = json.loads(body)
+        msgspec.json.encode(content)  # halves of a character would fail only when they are logged
     except (ValueError, RecursionError):
         raise Malformed("the body must be JSON") from None
     try:

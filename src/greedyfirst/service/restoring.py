@@ -13,7 +13,8 @@ from greedyfirst.service.course import Course
 from greedyfirst.service.deployment import Counts, Deployment, Recall, Waiting
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log import Entry, Log
-from greedyfirst.service.refusals import Damaged, Unknown
+from greedyfirst.service.refusals import Damaged, Refusal, Unknown
+from greedyfirst.service.relearning import relearned
 from greedyfirst.service.specification import Features, Specification
 from greedyfirst.version import __version__
 
@@ -107,11 +108,23 @@ def restore(
                 raise Damaged(f"policy {policy}: entry {entry.seq} comes before its creation")
             deployment = Deployment.begin(event, recall)
         else:
-            deployment.apply(event, entry.at, past_of(log, policy, entry.seq))
+            _apply(deployment, log, entry)
         done = entry.seq
     if deployment is None:
         raise Unknown(f"there is no policy {policy!r}")
     return deployment, done
+
+
+def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
+    event = entry.event
+    try:
+        if isinstance(event, events.SchemaChanged):
+            past = past_of(log, entry.policy, entry.seq)
+            deployment.adopt(relearned(deployment, event, past))
+        else:
+            deployment.apply(event, entry.at)
+    except (Refusal, ValueError, KeyError) as error:
+        raise Damaged(f"entry {entry.seq} of the log contradicts those before: {error}") from error
 
 
 def decide_again(log: Log, entry: Entry) -> tuple[Decision, Decision]:
@@ -135,7 +148,7 @@ def replay_last(log: Log, policy: str, last: int) -> tuple[int, int]:
     state, done = restore(log, policy, before=chosen[0], snapshots=False)
     before = state.departures
     for entry in log.read(policy, done):
-        state.apply(entry.event, entry.at, past_of(log, policy, entry.seq))
+        _apply(state, log, entry)
     return len(chosen), state.departures - before
 
 

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from greedyfirst.service import events, restoring, views
-from greedyfirst.service.deployment import Deployment
+from greedyfirst.service.deployment import Deployment, plain, same_context
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.journal import Journal
 from greedyfirst.service.log import Entry, Log, LogFailed
 from greedyfirst.service.messages import DecisionView, RewardAnswer
-from greedyfirst.service.refusals import Conflict, Damaged, Invalid, Unavailable, Unknown
+from greedyfirst.service.refusals import Conflict, Damaged, Invalid, Refusal, Unavailable, Unknown
+from greedyfirst.service.relearning import check_fill, relearned
 from greedyfirst.service.specification import Features, Specification
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
 _PAUSE = 1.0
+_STEP = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
+_OTHER_REQUEST = "Idempotency-Key was used for another request"
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -52,6 +58,7 @@ class DecisionService:
         self.journal: Journal | None = None
         self._log: Log | None = None
         self._upkeep: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
 
     # ---------------------------------------------------------------- opening and closing
 
@@ -62,8 +69,9 @@ class DecisionService:
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each policy, and close the log."""
+        self._ended.set()
         if self._upkeep is not None:
-            self._upkeep.cancel()
+            await self._upkeep
         if self.journal is not None and self.journal.failure is None:
             for deployment in self.deployments.values():
                 self._keep_snapshot(deployment)
@@ -72,6 +80,7 @@ class DecisionService:
     async def _open(self) -> None:
         log, self.deployments = await asyncio.to_thread(self._read_log)
         self._log, self.journal = log, Journal(log)
+        self._latest = max(self._latest, self.journal.latest)
         for deployment in self.deployments.values():
             deployment.recall = self._recall_of(deployment.name)
             self._entries_left[deployment.name] = SNAPSHOT_EVERY
@@ -97,21 +106,21 @@ class DecisionService:
 
     async def _look_after(self) -> None:
         """Now and then: end waits that are over, and open the log again after a failure."""
-        while True:
-            await asyncio.sleep(_PAUSE)
-            if self.ready:
-                for name in list(self.deployments):
-                    self._expire(name)
-            else:
-                await self._reopen()
-
-    async def _reopen(self) -> None:
-        self._close()
-        try:
-            await self._open()
-            _log.warning("the log could be opened again; going on")
-        except (LogFailed, Damaged, OSError) as error:
-            _log.error("the log cannot be opened: %s", error)
+        while not self._ended.is_set():
+            try:
+                if self.ready:
+                    for name in list(self.deployments):
+                        self._expire(name)
+                else:
+                    self._close()
+                    await self._open()
+                    _log.warning("the log could be opened again; going on")
+            except (LogFailed, Damaged) as error:
+                _log.error("%s", error)
+            except Exception:
+                _log.exception("the state could not be made from the log")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), _PAUSE)
 
     @property
     def ready(self) -> bool:
@@ -156,8 +165,21 @@ class DecisionService:
     def _expire(self, name: str) -> float:
         at = self._now()
         if name not in self._busy:
-            self._record(name, at, self.deployments[name].expire(at))
+            with self._changing():
+                self._record(name, at, self.deployments[name].expire(at))
         return at
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What breaks half-way leaves a state that the log knows nothing of: make it again."""
+        journal = self._working()
+        try:
+            yield
+        except Refusal:
+            raise
+        except Exception as error:
+            journal.fail(f"the state has to be made again: {type(error).__name__}")
+            raise
 
     def _record(
         self, policy: str, at: float, caused: Sequence[AnyEvent], key: str | None = None
@@ -177,14 +199,13 @@ class DecisionService:
         self._entries_left[deployment.name] = max(SNAPSHOT_EVERY, size // _BYTES_PER_ENTRY)
         self._working().keep(deployment.name, restoring.save(deployment))
 
-    def _known(self, policy: str, key: str | None) -> AnyEvent | None:
-        """The event of an earlier request with this key."""
+    def _known(self, policy: str, key: str | None) -> Entry | None:
+        """The entry of an earlier request with this key."""
         if key is None:
             return None
         if not 1 <= len(key) <= 200:
             raise Invalid("Idempotency-Key must have 1 to 200 characters")
-        entry = self._working().with_key(policy, key)
-        return None if entry is None else entry.event
+        return self._working().with_key(policy, key)
 
     async def durable(self) -> None:
         """Wait until everything done so far is on disk: nobody is to be told of less."""
@@ -211,6 +232,8 @@ class DecisionService:
         self._busy.add(specification.name)
         try:  # in a thread, since it may have to compile the policy
             deployment = await asyncio.to_thread(Deployment.begin, created, recall)
+        except ValueError as error:
+            raise Invalid(str(error)) from None
         finally:
             self._busy.discard(specification.name)
         self._working().add(created, at=self._now(), policy=specification.name)
@@ -228,35 +251,39 @@ class DecisionService:
         """Choose an arm; the same key and body get the same answer."""
         deployment, at = self._current(policy)
         known = self._known(policy, key)
-        if known is not None:
-            eligible = None if eligible_arms is None else tuple(eligible_arms)
-            if not isinstance(known, Decided) or (known.context, known.eligible_arms) != (
-                context,
-                eligible,
-            ):
-                raise Invalid("Idempotency-Key was used for another request")
+        if known is None:
+            with self._changing():
+                decided = deployment.decide(context, eligible_arms, at)
+                self._record(policy, at, [decided], key)
             await self.durable()
-            return known.answer
-        decided = deployment.decide(context, eligible_arms, at)
-        self._record(policy, at, [decided], key)
+            return decided.answer
+        earlier = known.event
+        eligible = None if eligible_arms is None else tuple(eligible_arms)
+        if (
+            not isinstance(earlier, Decided)
+            or earlier.eligible_arms != eligible
+            or not same_context(earlier.context, context)
+        ):
+            raise Invalid(_OTHER_REQUEST)
         await self.durable()
-        return decided.answer
+        return earlier.answer
 
     async def reward(self, decision_id: str, value: float, part: str = "") -> RewardAnswer:
         """Take the reward of a decision."""
         policy, step = self._parsed(decision_id)
         deployment, at = self._current(policy)
-        outcome, caused = deployment.reward(step, part, value, at)
-        self._record(policy, at, caused)
+        with self._changing():
+            outcome, caused = deployment.reward(step, part, value, at)
+            self._record(policy, at, caused)
         await self.durable()
         return RewardAnswer(decision_id=decision_id, outcome=outcome, value=value)
 
     def _parsed(self, decision_id: str) -> tuple[str, int]:
         policy, _, step = decision_id.rpartition(":")
-        if policy not in self.deployments or not (step.isascii() and step.isdigit()):
+        if policy not in self.deployments or not _STEP.fullmatch(step):
             self._working()
             raise Unknown(f"there is no decision {decision_id!r}")
-        return policy, int(step[:18])
+        return policy, int(step)
 
     def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
@@ -298,10 +325,12 @@ class DecisionService:
 
     async def retire_arm(self, policy: str, retired: events.ArmRetired, key: str | None) -> None:
         """An arm that is not chosen any more."""
-        await self._by_person(policy, retired, key, lambda d, _: d.retire_arm(retired))
+        await self._by_person(policy, retired, key, lambda d, _: d.retire_arm(retired.arm))
 
     async def import_history(self, policy: str, imported: events.Imported, key: str | None) -> None:
         """Rows from elsewhere."""
+        rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in imported.rows)
+        imported = msgspec.structs.replace(imported, rows=tuple(rows))
         await self._by_person(policy, imported, key, lambda d, at: d.import_history(imported, at))
 
     async def _by_person(
@@ -314,34 +343,35 @@ class DecisionService:
         deployment, at = self._current(policy)
         known = self._known(policy, key)
         if known is None:
-            caused = effect(deployment, at) or []
-            self._record(policy, at, [event, *caused], key)
-        elif known != event:
-            raise Invalid("Idempotency-Key was used for another request")
+            with self._changing():
+                caused = effect(deployment, at) or []
+                self._record(policy, at, [event, *caused], key)
+        elif known.body != events.encode(event):
+            raise Invalid(_OTHER_REQUEST)
         await self.durable()
 
     async def change_schema(
         self, policy: str, schema: Features, fill: dict[str, Any], who: str, why: str
     ) -> int:
         """Give the policy other features; all it learned is learned again. The new version."""
-        deployment, at = self._current(policy)
-        new = {feature.name for feature in schema.features}
-        missing = new - {feature.name for feature in deployment.encoding.features} - {*fill}
-        if missing:
-            raise Invalid(f"fill must say what {sorted(missing)[0]!r} was in contexts so far")
-        for name in fill:
-            if name not in new:
-                raise Invalid(f"fill names {name!r}, which is not a feature of the new schema")
-        changed = events.SchemaChanged(
-            version=deployment.schema_version + 1, schema=schema, fill=fill, who=who, why=why
-        )
+        deployment, _ = self._current(policy)
+        check_fill(deployment, schema, fill)
+        fill = plain(fill)
+        if schema == deployment.encoding and fill.items() <= deployment.fill.items():
+            await self.durable()
+            return deployment.schema_version
+        version = deployment.schema_version + 1
+        changed = events.SchemaChanged(version=version, schema=schema, fill=fill, who=who, why=why)
         self._busy.add(policy)
         try:
             await self.durable()
             past = restoring.past_of(self.log, policy)
-            caused = await asyncio.to_thread(deployment.change_schema, changed, past)
+            successor = await asyncio.to_thread(relearned, deployment, changed, past)
         finally:
             self._busy.discard(policy)
-        self._record(policy, at, [changed, *caused])
+        with self._changing():
+            if self.deployments.get(policy) is not deployment:
+                raise Unavailable("the log was opened again meanwhile; try again")
+            self._record(policy, self._now(), [changed, *deployment.adopt(successor)])
         await self.durable()
-        return changed.version
+        return version

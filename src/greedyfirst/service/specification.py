@@ -16,7 +16,8 @@ from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import names
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$", max_length=64)]
+#: In Python $ also matches before a line's end.
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$(?!\n)", max_length=64)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 Person = Annotated[str, Meta(min_length=1, max_length=200)]
 Reason = Annotated[str, Meta(min_length=1, max_length=2000)]
@@ -27,9 +28,22 @@ Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 OnAlarm = Literal["hold", "explore", "drop"]
 
 MOST_ARMS, MOST_FEATURES = 1000, 1000
+#: Numbers in the arms' Gram matrices together: a state is ten to twenty times as large.
+MOST_CELLS = 2_000_000
 
 
-class NumericFeature(Struct, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
+def check_size(n_arms: int, n_features: int) -> None:
+    """Refuse what would take too much memory."""
+    if n_arms > MOST_ARMS or n_arms * n_features**2 > MOST_CELLS:
+        raise Invalid(
+            f"{n_arms} arms with {n_features} encoded features are too many: at most {MOST_ARMS} "
+            f"arms, and arms × features² at most {MOST_CELLS}"
+        )
+
+
+class NumericFeature(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="numeric"
+):
     """A number x, encoded as (x − mean) / scale."""
 
     name: Label
@@ -41,7 +55,14 @@ class NumericFeature(Struct, frozen=True, kw_only=True, tag_field="kind", tag="n
         return Numeric(self.name, self.mean, self.scale)
 
 
-class CategoricalFeature(Struct, frozen=True, kw_only=True, tag_field="kind", tag="categorical"):
+class CategoricalFeature(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="kind",
+    tag="categorical",
+):
     """One of ``levels``; ``other`` is the level that stands for unseen ones, if there is one."""
 
     name: Label
@@ -80,14 +101,14 @@ class Features(Struct, frozen=True, kw_only=True):
         return schema
 
 
-class PolicyDescription(Struct, frozen=True, kw_only=True):
+class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A policy of the library by its name, with its options."""
 
     policy: str = "GreedyFirst"
     options: dict[str, Any] = {}
 
 
-class Specification(Struct, frozen=True, kw_only=True):
+class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that is fixed when a policy is created."""
 
     name: Name
@@ -116,7 +137,7 @@ class Specification(Struct, frozen=True, kw_only=True):
             names("arms", self.arms, len(self.arms))
         except ValueError as error:
             raise Invalid(str(error)) from None
-        self.encoding().schema()
+        check_size(len(self.arms), self.encoding().schema().n_features)
         if self.reward_wait is None and self.default_reward is not None:
             raise Invalid("default_reward needs a reward_wait: the seconds after which it is given")
         if self.reward_wait is None and self.rewards == "sum":
@@ -135,6 +156,7 @@ class Specification(Struct, frozen=True, kw_only=True):
         description = msgspec.to_builtins(self.policy)
         if "on_alarm" in self.policy.options:
             raise Invalid("on_alarm is a field of the policy's own, not one of policy.options")
+        _check_numbers(description)
         try:
             policy = from_description(description)
         except ValueError as error:
@@ -144,3 +166,12 @@ class Specification(Struct, frozen=True, kw_only=True):
         if isinstance(policy, GreedyFirst):
             return replace(policy, on_alarm=self.on_alarm)
         return policy
+
+
+def _check_numbers(option: Any) -> None:
+    """Refuse whole numbers in options that kernels could not count with."""
+    if isinstance(option, dict):
+        for value in option.values():
+            _check_numbers(value)
+    elif isinstance(option, int) and abs(option) > 2**53:
+        raise Invalid(f"policy.options must have numbers of at most 2^53 in size, got {option}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import IO, Any
 
 import apsw
 
-from greedyfirst.service.events import AUDITED, decode
+from greedyfirst.service.events import AUDITED, kind_of, step_of
 from greedyfirst.service.log import GENESIS, Entry, LogFailed, link
 from greedyfirst.service.refusals import Damaged
 
@@ -70,8 +71,10 @@ class SqliteLog:
     """
 
     def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
-        self.path = Path(path)
+        self.path = Path(path).resolve()  # another name of the same file has the same lock
         self._lock = _only_one(self.path)
+        #: A connection serves one thread at a time: requests, and long reads beside them.
+        self._reading = threading.Lock()
         try:
             with _disk(self.path):
                 self._writer = self._connection(vfs)
@@ -86,7 +89,9 @@ class SqliteLog:
     def _connection(self, vfs: str | None) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), vfs=vfs)
         connection.set_busy_timeout(5000)
-        connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;")
+        if connection.pragma("journal_mode", "wal") != "wal":
+            raise LogFailed(f"{self.path} is on a disk without shared memory; take another")
+        connection.pragma("synchronous", "FULL")
         return connection
 
     def _prepare(self) -> None:
@@ -101,38 +106,48 @@ class SqliteLog:
             raise Damaged(
                 f"{self.path} has format version {version}; this release reads version {VERSION}"
             )
-        # Everything into the main file, whose length then tells whether it is whole.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        # Everything into the main file, whose length then tells whether it is whole; unless another
+        # program reads it, which keeps what is new out of it.
+        (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         whole = connection.pragma("page_count") * connection.pragma("page_size")
-        if self.path.stat().st_size < whole:
+        file = self.path.stat()
+        if file.st_size < whole and not busy:
             raise Damaged(
-                f"{self.path} is cut off: {self.path.stat().st_size} of {whole} bytes are left; "
+                f"{self.path} is cut off: {file.st_size} of {whole} bytes are left; "
                 "put back a copy of it"
             )
+        if file.st_blocks * 512 < file.st_size:
+            # Cut off, with its end put back from the write-ahead log? That would leave a hole.
+            self._check_pages(connection, "quick_check")
         with connection:
             connection.execute(_TABLES)
             connection.pragma("application_id", _APPLICATION)
             connection.pragma("user_version", VERSION)
 
+    def _check_pages(self, connection: apsw.Connection, how: str) -> None:
+        found = connection.pragma(how, 1)
+        if found != "ok":
+            raise Damaged(f"{self.path} is damaged ({found}); put back a copy of it")
+
     def _checked_tail(self, length: int) -> bytes:
         """The last entry's seal, once those of the last ``length`` entries have been made again."""
-        rows: list[Any] = self._reader.execute(
-            f"SELECT {_COLUMNS}, seal FROM entries ORDER BY seq DESC LIMIT ?", (length + 1,)
-        ).fetchall()
-        if not rows:
-            return GENESIS
-        *_, first = rows
-        seal: bytes = GENESIS if first[0] == 1 else first[-1]
-        expected = first[0]
-        for *columns, kept in reversed(rows):
-            entry = Entry(*columns)
-            if entry.seq != expected:
+        execute = self._reader.execute
+        last = self.last()[0]
+        if (execute("SELECT max(seq) FROM snapshots").get or 0) > last:
+            raise Damaged(f"{self.path} has lost its last entries; put back a copy of it")
+        expected = max(last - length, 0)
+        seal: bytes = GENESIS
+        if expected:
+            seal = execute("SELECT seal FROM entries WHERE seq = ?", (expected,)).get
+        for *columns, kept in execute(
+            f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq", (expected,)
+        ):
+            entry, expected = Entry(*columns), expected + 1
+            if entry.seq != expected or seal is None:
                 raise Damaged(f"{self.path} lacks entry {expected}; put back a copy of it")
-            if entry.seq == 1 or entry.seq > first[0]:
-                seal = link(seal, entry)
+            seal = link(seal, entry)
             if seal != kept:
                 raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
-            expected += 1
         return seal
 
     # ---------------------------------------------------------------- writing
@@ -162,10 +177,13 @@ class SqliteLog:
 
     # ---------------------------------------------------------------- reading
 
-    def last(self) -> int:
-        """The number of the last entry."""
-        with _disk(self.path):
-            return int(self._reader.execute("SELECT coalesce(max(seq), 0) FROM entries").get)
+    def last(self) -> tuple[int, float]:
+        """Number and time of the last entry."""
+        with _disk(self.path), self._reading:
+            row: Any = self._reader.execute(
+                "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
+            ).fetchone()
+        return row or (0, 0.0)
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A policy's entries, a few hundred at a time."""
@@ -202,7 +220,7 @@ class SqliteLog:
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot that is old enough."""
-        with _disk(self.path):
+        with _disk(self.path), self._reading:
             row = self._reader.execute(
                 "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
                 "ORDER BY seq DESC LIMIT 1",
@@ -213,18 +231,18 @@ class SqliteLog:
     def check(self) -> int:
         """SQLite's own check, each entry's form, and every seal."""
         with _disk(self.path):
-            found = self._reader.execute("PRAGMA integrity_check(1)").get
-            if found != "ok":
-                raise Damaged(f"{self.path} is damaged: {found}")
+            self._check_pages(self._reader, "integrity_check")
             self._checked_tail(2**62)
             count = 0
-            for (body,) in self._reader.execute("SELECT body FROM entries"):
-                decode(body)
+            for row in self._reader.execute(f"SELECT {_COLUMNS} FROM entries"):
+                entry = Entry(*row)
+                if (entry.kind, entry.step) != (kind_of(entry.event), step_of(entry.event)):
+                    raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
                 count += 1
             return count
 
     def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
-        with _disk(self.path):
+        with _disk(self.path), self._reading:
             rows = self._reader.execute(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
             return [Entry(*row) for row in rows]
 
@@ -232,7 +250,7 @@ class SqliteLog:
 
     def access_keys(self) -> list[tuple[str, str, bytes]]:
         """Name, role and hash of each."""
-        with _disk(self.path):
+        with _disk(self.path), self._reading:
             rows: list[Any] = self._reader.execute(
                 "SELECT name, role, hash FROM access_keys"
             ).fetchall()
@@ -253,9 +271,10 @@ class SqliteLog:
 
     def close(self) -> None:
         """Close the file, and let others open it."""
-        for connection in (self._reader, self._writer):
-            with suppress(apsw.Error):
-                connection.close(True)
+        with self._reading:
+            for connection in (self._reader, self._writer):
+                with suppress(apsw.Error):
+                    connection.close(True)
         self._lock.close()
 
 
