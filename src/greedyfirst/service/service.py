@@ -64,8 +64,9 @@ class DecisionService:
 
     async def start(self) -> None:
         """Open the log, make every policy's state from it, and begin to look after them."""
-        await self._open()
-        self._upkeep = asyncio.create_task(self._look_after())
+        if self._upkeep is None:
+            await self._open()
+            self._upkeep = asyncio.create_task(self._look_after())
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each policy, and close the log."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +51,26 @@ def serve(
             f"host {host} can be reached from elsewhere, which needs keys: "
             f"greedyfirst keys add NAME --role admin --db {path}"
         )
+    _check_free(host, port)
     service = DecisionService(lambda: SqliteLog(path))
     hosts = LOOPBACK | {host, *names}
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
-    asyncio.run(_run(app, host, port))
+    asyncio.run(_run(service, app, host, port))
 
 
-async def _run(app: Any, host: str, port: int) -> None:
+def _check_free(host: str, port: int) -> None:
+    """Refuse an address that is in use: the server would share it, and answer every other call."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise ValueError(f"port {port} of {host} cannot be used: {reason}") from None
+
+
+async def _run(service: DecisionService, app: Any, host: str, port: int) -> None:
+    await service.start()  # before the server, so that what is wrong with the log is told
     server = Server(
         app,
         address=host,
@@ -67,4 +82,7 @@ async def _run(app: Any, host: str, port: int) -> None:
     loop = asyncio.get_running_loop()
     for stop in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(stop, server.stop)
-    await server.serve()
+    try:
+        await server.serve()
+    finally:
+        await service.stop()
