@@ -1,9 +1,9 @@
-"""Kill the service again and again under load, and look for anything that was lost or counted twice.
+"""Kill the service again and again under load, and look for what was lost or counted twice.
 
 Clients send decisions with idempotency keys and rewards, and repeat each request until it is
-answered. Meanwhile the service's process gets SIGKILL, and a new one starts on the same file. In the
-end every answer that a client got must be in the log, nothing may be there twice, and the counters
-must equal the rows.
+answered. Meanwhile the service's process gets SIGKILL, and a new one starts on the same file. In
+the end every answer that a client got must be in the log, nothing may be there twice, and the
+counters must equal the rows.
 
     python benchmarks/kills.py --kills 200
 """

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Request, Response, Router, get, post, put
 from litestar.datastructures import State
-from litestar.params import Parameter
+from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
 from litestar.response import File
 
 from greedyfirst.service import events, parsing, views
@@ -37,7 +37,7 @@ from greedyfirst.service.specification import Features, Specification
 
 Key = Annotated[
     str | None,
-    Parameter(header="Idempotency-Key", description="The same key and body: the same answer."),
+    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
 ]
 
 
@@ -53,7 +53,7 @@ def _signed(request: Request[Any, Any, Any], who: str) -> str:
 
 
 @post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
-async def create_policy(state: State, body: bytes) -> Response[PolicyView]:
+async def create_policy(state: State, body: RawBody) -> Response[PolicyView]:
     """Create a policy: 201, or 200 if it is there already."""
     specification = parsing.parse(body, Specification)
     deployment, new = await _service(state).create(specification)
@@ -69,7 +69,7 @@ async def list_policies(state: State) -> list[PolicyView]:
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])
-async def get_policy(state: State, policy: str) -> PolicyView:
+async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
     """A policy and how it stands."""
     service = _service(state)
     await service.durable()
@@ -81,7 +81,7 @@ async def get_policy(state: State, policy: str) -> PolicyView:
     operation_class=body_of(DecisionRequest),
     guards=[needs("decider")],
 )
-async def decide(state: State, policy: str, body: bytes, key: Key = None) -> Decision:
+async def decide(state: State, policy: FromPath[str], body: RawBody, key: Key = None) -> Decision:
     """Choose an arm for a context."""
     request = parsing.parse(body, DecisionRequest)
     return await _service(state).decide(policy, request.context, request.eligible_arms, key)
@@ -92,14 +92,14 @@ async def decide(state: State, policy: str, body: bytes, key: Key = None) -> Dec
     operation_class=body_of(RewardRequest),
     guards=[needs("decider")],
 )
-async def reward(state: State, decision_id: str, body: bytes) -> RewardAnswer:
+async def reward(state: State, decision_id: FromPath[str], body: RawBody) -> RewardAnswer:
     """Give a decision its reward."""
     request = parsing.parse(body, RewardRequest)
     return await _service(state).reward(decision_id, request.value, request.part)
 
 
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
-async def get_decision(state: State, decision_id: str) -> DecisionView:
+async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView:
     """A decision, why it was made, and what came of it."""
     service = _service(state)
     await service.durable()
@@ -107,14 +107,14 @@ async def get_decision(state: State, decision_id: str) -> DecisionView:
 
 
 @get("/decisions/{decision_id:str}/replay", guards=[needs("reader")])
-async def replay(state: State, decision_id: str) -> ReplayView:
+async def replay(state: State, decision_id: FromPath[str]) -> ReplayView:
     """Make a decision again from the log."""
     logged, replayed = await _service(state).replay(decision_id)
     return ReplayView(logged=logged, replayed=replayed, same=logged == replayed)
 
 
 @get("/policies/{policy:str}/diversity", guards=[needs("reader")])
-async def diversity(state: State, policy: str) -> DiversityView:
+async def diversity(state: State, policy: FromPath[str]) -> DiversityView:
     """How diverse each arm's samples are."""
     service = _service(state)
     await service.durable()
@@ -122,7 +122,7 @@ async def diversity(state: State, policy: str) -> DiversityView:
 
 
 @get("/policies/{policy:str}/course", guards=[needs("reader")])
-async def course(state: State, policy: str) -> Course:
+async def course(state: State, policy: FromPath[str]) -> Course:
     """How the policy has fared, at a few hundred points."""
     service = _service(state)
     await service.durable()
@@ -135,7 +135,11 @@ async def course(state: State, policy: str) -> Course:
     guards=[needs("admin")],
 )
 async def resolve(
-    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
 ) -> DiversityView:
     """Answer an alarm: explore, drop the arm, or hold on to greedy."""
     asked = parsing.parse(body, ResolutionRequest)
@@ -152,7 +156,11 @@ async def resolve(
 
 @post("/policies/{policy:str}/arms", operation_class=body_of(ArmRequest), guards=[needs("admin")])
 async def add_arm(
-    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
 ) -> PolicyView:
     """Add an arm."""
     asked = parsing.parse(body, ArmRequest)
@@ -173,7 +181,11 @@ async def add_arm(
     guards=[needs("admin")],
 )
 async def retire_arm(
-    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
 ) -> PolicyView:
     """Retire an arm: it is chosen no more."""
     asked = parsing.parse(body, RetirementRequest)
@@ -189,7 +201,11 @@ async def retire_arm(
     guards=[needs("admin")],
 )
 async def import_history(
-    state: State, request: Request[Any, Any, Any], policy: str, body: bytes, key: Key = None
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
 ) -> PolicyView:
     """Learn from decisions that were made elsewhere."""
     asked = parsing.parse(body, HistoryRequest)
@@ -205,7 +221,7 @@ async def import_history(
     guards=[needs("admin")],
 )
 async def change_schema(
-    state: State, request: Request[Any, Any, Any], policy: str, body: bytes
+    state: State, request: Request[Any, Any, Any], policy: FromPath[str], body: RawBody
 ) -> SchemaAnswer:
     """Give the policy other features; what it learned is learned again from the log."""
     asked = parsing.parse(body, SchemaRequest)
@@ -218,11 +234,11 @@ async def change_schema(
 @get("/policies/{policy:str}/audit", guards=[needs("reader")])
 async def audit(
     state: State,
-    policy: str,
+    policy: FromPath[str],
     before: Annotated[
-        int | None, Parameter(ge=1, le=2**62, description="Entries before this number.")
+        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
     ] = None,
-    limit: Annotated[int, Parameter(ge=1, le=1000)] = 100,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> list[AuditEntry]:
     """What people and the diversity test did, newest first."""
     service = _service(state)
@@ -231,9 +247,11 @@ async def audit(
 
 
 @get(
-    "/policies/{policy:str}/export", guards=[needs("reader")], media_type="application/octet-stream"
+    "/policies/{policy:str}/export",
+    guards=[needs("reader")],
+    media_type="application/vnd.apache.parquet",
 )
-async def export(state: State, policy: str) -> File:
+async def export(state: State, policy: FromPath[str]) -> File:
     """All decisions and their rewards as a Parquet file."""
     service = _service(state)
     await service.durable()

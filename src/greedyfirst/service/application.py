@@ -16,6 +16,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import api
 from greedyfirst.service.access import Access
+from greedyfirst.service.documentation import with_refusals
 from greedyfirst.service.gate import Gate, Rate, needs
 from greedyfirst.service.log import LogFailed
 from greedyfirst.service.metrics import ServiceMetrics
@@ -47,7 +48,7 @@ async def readyz(state: State) -> Response[dict[str, str]]:
 @get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     """The interface, for programs."""
-    return request.app.openapi_schema.to_schema()
+    return with_refusals(request.app.openapi_schema.to_schema())
 
 
 @get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")

@@ -1,8 +1,8 @@
 """A policy at work: what its events make of it.
 
-Each method that answers a request changes the state and returns the event to be logged. ``apply``
-does the same for an event that is in the log already, through the same code: a state that is made
-again from the log equals the one that was lost, bit for bit.
+Each method that answers a request changes the state and returns the events to be logged. Events
+in the log are applied through the same code (:mod:`~.restoring`): a state that is made again from
+the log equals the one that was lost, bit for bit.
 """
 
 from __future__ import annotations
@@ -11,24 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import GLMGreedy, Greedy, GreedyFirst
-from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service import events
+from greedyfirst.service.contexts import encode, plain
 from greedyfirst.service.course import Course
 from greedyfirst.service.events import AnyEvent, Decided, Decision, Expired, Rewarded
 from greedyfirst.service.refusals import Conflict, Invalid, Unknown
 from greedyfirst.service.specification import Features, Specification, check_size
-from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
-#: Sizes of numbers that cannot make estimates overflow.
-LEAST, MOST = 1e-100, 1e12
 Outcome = Literal["counted", "duplicate", "late"]
 #: The decision of a step, and the events about it so far: from the log.
 Recall = Callable[[int], list[AnyEvent]]
@@ -96,7 +92,7 @@ class Deployment:
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
         """Choose an arm."""
         agent = self.agent
-        encoded = self._encode(context)
+        encoded = self.encode(context)
         parts = agent.contributions(encoded)
         expected = agent.expected_rewards(encoded)
         if not (np.isfinite(parts).all() and np.isfinite(expected).all()):
@@ -124,7 +120,8 @@ class Deployment:
         arms = None if eligible is None else tuple(eligible)
         return Decided(context=plain(context), eligible_arms=arms, answer=answer)
 
-    def _encode(self, context: dict[str, Any]) -> FloatArray:
+    def encode(self, context: dict[str, Any]) -> FloatArray:
+        """A context as numbers, or a refusal that names what is wrong in it."""
         try:
             return encode(self.schema, context)
         except ValueError as error:
@@ -151,9 +148,9 @@ class Deployment:
             raise Invalid('part must be left out: only rewards="sum" come in parts')
         waiting = self.pending.get(step)
         if waiting is not None and part not in waiting.parts:
-            self._check_reward(sum(waiting.parts.values(), value))
+            self.check_reward(sum(waiting.parts.values(), value))
             rewarded = Rewarded(step=step, part=part, value=value, outcome="counted")
-            return "counted", [rewarded, *self._take(rewarded, at)]
+            return "counted", [rewarded, *self.take(rewarded, at)]
         if waiting is not None:
             return self._again(step, part, value, waiting.parts[part], "duplicate"), []
         for event in self.recall(step):
@@ -161,7 +158,7 @@ class Deployment:
                 outcome: Outcome = "duplicate" if event.outcome == "counted" else "late"
                 return self._again(step, part, value, event.value, outcome), []
         rewarded = Rewarded(step=step, part=part, value=value, outcome="late")
-        return "late", [rewarded, *self._take(rewarded, at)]
+        return "late", [rewarded, *self.take(rewarded, at)]
 
     def _again(
         self, step: int, part: str, value: float, before: float, outcome: Outcome
@@ -173,13 +170,14 @@ class Deployment:
             )
         return outcome
 
-    def _check_reward(self, value: float) -> None:
+    def check_reward(self, value: float) -> None:
+        """Refuse what the policy's model cannot learn."""
         try:
             check_rewards("value", self.agent.policy.reward_link(), value)
         except ValueError as error:
             raise Invalid(str(error)) from None
 
-    def _take(self, rewarded: Rewarded, at: float) -> list[AnyEvent]:
+    def take(self, rewarded: Rewarded, at: float) -> list[AnyEvent]:
         """A reward's effect; the alarms that it raised."""
         if rewarded.outcome == "late":
             self.counts.late += 1
@@ -206,10 +204,11 @@ class Deployment:
             if waiting.parts:
                 learned = sum(waiting.parts.values())
             expired = Expired(step=step, learned=learned)
-            caused += [expired, *self._end_wait(expired, at)]
+            caused += [expired, *self.end_wait(expired, at)]
         return caused
 
-    def _end_wait(self, expired: Expired, at: float) -> list[AnyEvent]:
+    def end_wait(self, expired: Expired, at: float) -> list[AnyEvent]:
+        """The effect of a wait that is over; the alarms that it raised."""
         waiting = self.pending.pop(expired.step)
         if expired.learned is None:
             self.counts.missing += 1
@@ -253,11 +252,12 @@ class Deployment:
                     weakest_direction=arm.weakest_direction,
                     answered=self.specification.on_alarm,
                 )
-                self._hear(alarm)
+                self.hear(alarm)
                 raised.append(alarm)
         return raised
 
-    def _hear(self, alarm: events.Alarmed) -> None:
+    def hear(self, alarm: events.Alarmed) -> None:
+        """Keep an alarm until someone answers it."""
         if alarm.answered == "hold":
             self.open_alarms[alarm.arm] = alarm
 
@@ -268,74 +268,6 @@ class Deployment:
         known = {feature.name for feature in self.encoding.features}
         return {name: value for name, value in (self.fill | context).items() if name in known}
 
-    # ---------------------------------------------------------------- people
-
-    def resolve(self, resolved: events.Resolved) -> None:
-        """A person's answer to an alarm."""
-        self._arm(resolved.arm)
-        agent = self.agent
-        if not isinstance(agent.policy, GreedyFirst):
-            raise Conflict("only a GreedyFirst policy raises alarms that need an answer")
-        if resolved.resolution == "explore":
-            if agent.state.explores:
-                raise Conflict(f"policy {self.name} explores already")
-            agent.explore()
-            self.open_alarms.clear()
-        elif resolved.resolution == "drop":
-            self._without(resolved.arm, agent.drop_arm)
-        else:
-            agent.keep_greedy(resolved.arm)
-            self.open_alarms.pop(resolved.arm, None)
-        self.model_version += 1
-
-    def add_arm(self, added: events.ArmAdded) -> None:
-        """A new arm."""
-        if added.arm in self.agent.arm_names:
-            raise Conflict(f"policy {self.name} has an arm {added.arm!r} already")
-        check_size(self.agent.n_arms + 1, self.agent.n_features)
-        try:
-            self.agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
-        except ValueError as error:
-            raise Invalid(str(error)) from None
-        self.model_version += 1
-
-    def retire_arm(self, arm: str) -> None:
-        """Choose an arm no more."""
-        self._without(arm, self.agent.retire_arm)
-        self.model_version += 1
-
-    def _without(self, arm: str, leave_out: Callable[[str], None]) -> None:
-        if self.agent.dropped[self._arm(arm)]:
-            raise Conflict(f"arm {arm!r} is not in use any more")
-        try:
-            leave_out(arm)
-        except ValueError:
-            raise Conflict(f"arm {arm!r} is the last one that is left") from None
-        self.open_alarms.pop(arm, None)
-
-    def _arm(self, arm: str) -> int:
-        if arm not in self.agent.arm_names:
-            raise Unknown(f"policy {self.name} has no arm {arm!r}")
-        return self.agent.arm_names.index(arm)
-
-    def import_history(self, imported: events.Imported, at: float) -> list[AnyEvent]:
-        """Learn rows from elsewhere; all of them or none."""
-        encoded = []
-        for number, row in enumerate(imported.rows):
-            try:
-                self._arm(row.arm)
-                encoded.append(self._encode(self.as_now(row.context)))
-                if not abs(row.reward) <= MOST:
-                    raise Invalid(f"reward must be a number of at most {MOST:g} in size")
-                self._check_reward(row.reward)
-            except (Invalid, Unknown) as error:
-                raise Invalid(f"rows[{number}]: {error}") from None
-        caused: list[AnyEvent] = []
-        for row, context in zip(imported.rows, encoded, strict=True):
-            caused += self.update(context, row.arm, row.reward, FOREIGN, at)
-        self.counts.imported += len(imported.rows)
-        return caused
-
     def adopt(self, successor: Deployment) -> list[AnyEvent]:
         """Go on as :func:`~.relearning.relearned` made it of other features."""
         self.agent, self.course = successor.agent, successor.course
@@ -344,32 +276,6 @@ class Deployment:
         self.model_version += 1
         self.open_alarms.clear()
         return self.raise_alarms(0)
-
-    # ---------------------------------------------------------------- the log
-
-    def apply(self, event: AnyEvent, at: float) -> None:
-        """Change the state as the request did that the event came from.
-
-        A change of features needs the past as well: see :mod:`~.restoring`.
-        """
-        match event:
-            case Decided():
-                made = self.decide(event.context, event.eligible_arms, at)
-                self.departures += made.answer != event.answer
-            case Rewarded():
-                self._take(event, at)
-            case Expired():
-                self._end_wait(event, at)
-            case events.Alarmed():
-                self._hear(event)
-            case events.Resolved():
-                self.resolve(event)
-            case events.ArmAdded():
-                self.add_arm(event)
-            case events.ArmRetired():
-                self.retire_arm(event.arm)
-            case events.Imported():
-                self.import_history(event, at)
 
 
 def make_agent(
@@ -390,34 +296,6 @@ def make_agent(
         arm_names=arm_names,
         feature_names=feature_names,
     )
-
-
-def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
-    """The context as numbers whose squares, and those of their inverses, are finite."""
-    encoded = schema.encode_row(context)
-    size = np.abs(encoded)
-    good = (encoded == 0) | ((size >= LEAST) & (size <= MOST))
-    if not good.all():
-        feature = schema.feature_names[int(np.argmin(good))]
-        raise ValueError(
-            f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once standardised, "
-            f"got {context[feature]!r}"
-        )
-    return encoded
-
-
-def plain(context: dict[str, Any]) -> dict[str, Any]:
-    """A context as JSON keeps it: whole numbers beyond a float's precision as floats."""
-    return {
-        name: float(value) if type(value) is int and 2**53 < abs(value) < 2**1023 else value
-        for name, value in context.items()
-    }
-
-
-def same_context(kept: dict[str, Any], context: dict[str, Any]) -> bool:
-    """Whether a context is the one that was kept; true is not 1 here."""
-    one, other = sorted(kept.items()), sorted(plain(context).items())
-    return msgspec.json.encode(one) == msgspec.json.encode(other)
 
 
 def explores(agent: Agent) -> bool:

@@ -1,4 +1,4 @@
-"""Request bodies in the OpenAPI document: handlers read them raw, so they are described here."""
+"""The OpenAPI document: request bodies, which handlers read raw, and refusals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 from litestar.openapi.spec import Operation, RequestBody
+
+from greedyfirst.service.messages import Problem
 
 
 def body_of(kind: type) -> type[Operation]:
@@ -20,6 +22,20 @@ def body_of(kind: type) -> type[Operation]:
             self.request_body = RequestBody(content=media, required=True)
 
     return WithBody
+
+
+def with_refusals(document: dict[str, Any]) -> dict[str, Any]:
+    """The document, with what a request gets that is refused."""
+    document["components"]["schemas"]["Problem"] = _inlined(Problem)
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    refusal = {"description": "Refused", "content": {"application/json": problem}}
+    for path in document["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("400", None)
+            operation["responses"] |= {"4XX": refusal, "503": refusal}
+    create = document["paths"]["/v1/policies"]["post"]["responses"]
+    create["200"] = create["201"] | {"description": "It is there already"}
+    return document
 
 
 def _inlined(kind: type) -> Any:

@@ -7,8 +7,10 @@ from typing import Any
 
 from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service import events
-from greedyfirst.service.deployment import Deployment, encode, explores, make_agent
+from greedyfirst.service.contexts import encode
+from greedyfirst.service.deployment import Deployment, explores, make_agent
 from greedyfirst.service.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
+from greedyfirst.service.people import retire_arm
 from greedyfirst.service.refusals import Invalid
 from greedyfirst.service.specification import Features
 
@@ -42,7 +44,7 @@ def relearned(
         learner.explore()
     for number, arm in enumerate(agent.arm_names):
         if agent.dropped[number] and not learner.dropped[number]:
-            successor.retire_arm(arm)
+            retire_arm(successor, arm)
     return successor
 
 

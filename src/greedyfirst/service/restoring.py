@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
-from greedyfirst.service import events
+from greedyfirst.service import events, people
 from greedyfirst.service.course import Course
 from greedyfirst.service.deployment import Counts, Deployment, Recall, Waiting
 from greedyfirst.service.events import AnyEvent, Decided, Decision
@@ -116,13 +116,30 @@ def restore(
 
 
 def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
-    event = entry.event
+    """Change the state as the request did that the entry came from."""
+    event, at = entry.event, entry.at
     try:
-        if isinstance(event, events.SchemaChanged):
-            past = past_of(log, entry.policy, entry.seq)
-            deployment.adopt(relearned(deployment, event, past))
-        else:
-            deployment.apply(event, entry.at)
+        match event:
+            case Decided():
+                made = deployment.decide(event.context, event.eligible_arms, at)
+                deployment.departures += made.answer != event.answer
+            case events.Rewarded():
+                deployment.take(event, at)
+            case events.Expired():
+                deployment.end_wait(event, at)
+            case events.Alarmed():
+                deployment.hear(event)
+            case events.Resolved():
+                people.resolve(deployment, event)
+            case events.ArmAdded():
+                people.add_arm(deployment, event)
+            case events.ArmRetired():
+                people.retire_arm(deployment, event.arm)
+            case events.Imported():
+                people.import_history(deployment, event, at)
+            case events.SchemaChanged():
+                past = past_of(log, entry.policy, entry.seq)
+                deployment.adopt(relearned(deployment, event, past))
     except (Refusal, ValueError, KeyError) as error:
         raise Damaged(f"entry {entry.seq} of the log contradicts those before: {error}") from error
 

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from greedyfirst.service import events, restoring, views
-from greedyfirst.service.deployment import Deployment, plain, same_context
+from greedyfirst.service import events, people, restoring, views
+from greedyfirst.service.contexts import plain, same_context
+from greedyfirst.service.deployment import Deployment
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.journal import Journal
 from greedyfirst.service.log import Entry, Log, LogFailed
@@ -318,21 +319,23 @@ class DecisionService:
 
     async def resolve(self, policy: str, resolved: events.Resolved, key: str | None) -> None:
         """A person's answer to an alarm."""
-        await self._by_person(policy, resolved, key, lambda d, _: d.resolve(resolved))
+        await self._by_person(policy, resolved, key, lambda d, _: people.resolve(d, resolved))
 
     async def add_arm(self, policy: str, added: events.ArmAdded, key: str | None) -> None:
         """A new arm."""
-        await self._by_person(policy, added, key, lambda d, _: d.add_arm(added))
+        await self._by_person(policy, added, key, lambda d, _: people.add_arm(d, added))
 
     async def retire_arm(self, policy: str, retired: events.ArmRetired, key: str | None) -> None:
         """An arm that is not chosen any more."""
-        await self._by_person(policy, retired, key, lambda d, _: d.retire_arm(retired.arm))
+        await self._by_person(policy, retired, key, lambda d, _: people.retire_arm(d, retired.arm))
 
     async def import_history(self, policy: str, imported: events.Imported, key: str | None) -> None:
         """Rows from elsewhere."""
         rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in imported.rows)
         imported = msgspec.structs.replace(imported, rows=tuple(rows))
-        await self._by_person(policy, imported, key, lambda d, at: d.import_history(imported, at))
+        await self._by_person(
+            policy, imported, key, lambda d, at: people.import_history(d, imported, at)
+        )
 
     async def _by_person(
         self,

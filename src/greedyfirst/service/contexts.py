@@ -1,0 +1,42 @@
+"""Named contexts as numbers, and as the log keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from greedyfirst.tables import Schema
+from greedyfirst.validation import FloatArray
+
+#: Sizes of numbers that cannot make estimates overflow.
+LEAST, MOST = 1e-100, 1e12
+
+
+def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
+    """The context as numbers whose squares, and those of their inverses, are finite."""
+    encoded = schema.encode_row(context)
+    size = np.abs(encoded)
+    good = (encoded == 0) | ((size >= LEAST) & (size <= MOST))
+    if not good.all():
+        feature = schema.feature_names[int(np.argmin(good))]
+        raise ValueError(
+            f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once standardised, "
+            f"got {context[feature]!r}"
+        )
+    return encoded
+
+
+def plain(context: dict[str, Any]) -> dict[str, Any]:
+    """A context as JSON keeps it: whole numbers beyond a float's precision as floats."""
+    return {
+        name: float(value) if type(value) is int and 2**53 < abs(value) < 2**1023 else value
+        for name, value in context.items()
+    }
+
+
+def same_context(kept: dict[str, Any], context: dict[str, Any]) -> bool:
+    """Whether a context is the one that was kept; true is not 1 here."""
+    one, other = sorted(kept.items()), sorted(plain(context).items())
+    return msgspec.json.encode(one) == msgspec.json.encode(other)

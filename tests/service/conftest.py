@@ -1,0 +1,47 @@
+"""A service on a file of its own, with a clock that tests set."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from litestar.testing import TestClient
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from failing_disk import FailingDisk
+from served import Clock, Start, create, running
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+def disk() -> Iterator[FailingDisk]:
+    layer = FailingDisk()
+    yield layer
+    layer.unregister()
+
+
+@pytest.fixture
+def start(path: Path, clock: Clock) -> Start:
+    """Starts the service; again on the same file each time it is called."""
+    return lambda **options: running(path, clock, **options)
+
+
+@pytest.fixture
+def client(start: Start) -> Iterator[TestClient[Any]]:
+    """A client of a service with the policy "dose"."""
+    with start() as client:
+        create(client)
+        yield client
