@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -35,7 +37,9 @@ def _need_extra() -> None:
     "[bold]greedyfirst serve --demo[/bold]"
 )
 def serve(
-    db: Database = _DEFAULT,
+    db: Annotated[
+        Path | None, typer.Option("--db", help="The file of the log.", show_default=str(_DEFAULT))
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; other than loopback needs keys.")
     ] = "127.0.0.1",
@@ -44,13 +48,30 @@ def serve(
         list[str] | None, typer.Option(help="A name by which requests may call this service.")
     ] = None,
     per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="Serve a simulated dosing trial; without --db it is gone when the service ends.",
+        ),
+    ] = False,
 ) -> None:
     """Serve decisions over HTTP, each on disk before it is answered."""
     _need_extra()
     from greedyfirst.service.serving import serve as run
 
-    typer.echo(f"greedyfirst serves {db} at http://{host}:{port} (Ctrl-C ends it)")
-    run(db, host=host, port=port, names=tuple(name or ()), per_second=per_second)
+    with ExitStack() as until_it_ends:
+        if demo:
+            from greedyfirst.service.demo import SPECIFICATION, fill
+
+            if db is None:
+                db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
+            typer.echo("simulating a dosing trial; this takes a few seconds")
+            fill(db)
+            typer.echo(f"open http://{host}:{port}/policies/{SPECIFICATION.name}")
+        db = db or _DEFAULT
+        typer.echo(f"greedyfirst serves {db} at http://{host}:{port} (Ctrl-C ends it)")
+        run(db, host=host, port=port, names=tuple(name or ()), per_second=per_second)
 
 
 @keys.command("add", epilog="Example: [bold]greedyfirst keys add clinic --role decider[/bold]")

@@ -15,7 +15,7 @@ from greedyfirst.service.course import Course
 from greedyfirst.service.documentation import body_of
 from greedyfirst.service.events import Decision
 from greedyfirst.service.export import exported
-from greedyfirst.service.gate import caller_of, needs
+from greedyfirst.service.gate import needs, signed
 from greedyfirst.service.messages import (
     ArmRequest,
     AuditEntry,
@@ -44,12 +44,6 @@ Key = Annotated[
 def _service(state: State) -> DecisionService:
     service: DecisionService = state.service
     return service
-
-
-def _signed(request: Request[Any, Any, Any], who: str) -> str:
-    """The person, and the key that was used in their name."""
-    caller = caller_of(request)
-    return f"{who} (key {caller.name})" if caller and caller.name else who
 
 
 @post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
@@ -146,7 +140,7 @@ async def resolve(
     resolved = events.Resolved(
         arm=asked.arm,
         resolution=asked.resolution,
-        who=_signed(request, asked.who),
+        who=signed(request, asked.who),
         why=asked.why,
     )
     service = _service(state)
@@ -167,7 +161,7 @@ async def add_arm(
     added = events.ArmAdded(
         arm=asked.arm,
         initial_pulls=asked.initial_pulls,
-        who=_signed(request, asked.who),
+        who=signed(request, asked.who),
         why=asked.why,
     )
     service = _service(state)
@@ -189,7 +183,7 @@ async def retire_arm(
 ) -> PolicyView:
     """Retire an arm: it is chosen no more."""
     asked = parsing.parse(body, RetirementRequest)
-    retired = events.ArmRetired(arm=asked.arm, who=_signed(request, asked.who), why=asked.why)
+    retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
     service = _service(state)
     await service.retire_arm(policy, retired, key)
     return views.policy_view(service.policy(policy))
@@ -209,7 +203,7 @@ async def import_history(
 ) -> PolicyView:
     """Learn from decisions that were made elsewhere."""
     asked = parsing.parse(body, HistoryRequest)
-    imported = events.Imported(rows=asked.rows, who=_signed(request, asked.who), why=asked.why)
+    imported = events.Imported(rows=asked.rows, who=signed(request, asked.who), why=asked.why)
     service = _service(state)
     await service.import_history(policy, imported, key)
     return views.policy_view(service.policy(policy))
@@ -226,7 +220,7 @@ async def change_schema(
     """Give the policy other features; what it learned is learned again from the log."""
     asked = parsing.parse(body, SchemaRequest)
     schema = Features(features=asked.features, intercept=asked.intercept)
-    who = _signed(request, asked.who)
+    who = signed(request, asked.who)
     version = await _service(state).change_schema(policy, schema, asked.fill, who, asked.why)
     return SchemaAnswer(policy=policy, schema_version=version)
 

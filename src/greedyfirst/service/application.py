@@ -14,7 +14,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
-from greedyfirst.service import api
+from greedyfirst.service import api, dashboard
 from greedyfirst.service.access import Access
 from greedyfirst.service.documentation import with_refusals
 from greedyfirst.service.gate import Gate, Rate, needs
@@ -58,26 +58,33 @@ async def metrics(state: State) -> bytes:
     return text
 
 
-def _refused(_: Request[Any, Any, Any], error: Refusal) -> Response[bytes]:
-    return api.problem(error.status, error.sentence)
+def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Response[Any]:
+    """What went wrong, as a page for people and as JSON for programs."""
+    if dashboard.is_page(request):
+        return dashboard.problem_page(request, status, sentence)
+    return api.problem(status, sentence)
 
 
-def _failed(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    return api.problem(503, f"the log cannot be read at the moment ({error}); try again")
+def _refused(request: Request[Any, Any, Any], error: Refusal) -> Response[Any]:
+    return _problem(request, error.status, error.sentence)
 
 
-def _http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    return _problem(request, 503, f"the log cannot be read at the moment ({error}); try again")
+
+
+def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     status = 422 if error.status_code == 400 and error.extra else error.status_code
     detail = error.detail
     if isinstance(error.extra, list):
         named = [f"{item.get('key', '')}: {item.get('message', '')}" for item in error.extra]
         detail = "; ".join(named) or detail
-    return api.problem(status, detail)
+    return _problem(request, status, detail)
 
 
-def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return api.problem(500, "something went wrong in the service; its log has the details")
+    return _problem(request, 500, "something went wrong in the service; its log has the details")
 
 
 def make_application(
@@ -112,9 +119,9 @@ def make_application(
 
     rate = Rate(per_second)
     app = Litestar(
-        route_handlers=[api.router, healthz, readyz, openapi, metrics],
+        route_handlers=[api.router, dashboard.router, healthz, readyz, openapi, metrics],
         lifespan=[lifespan],
-        state=State({"service": service, "metrics": ServiceMetrics(service)}),
+        state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
         middleware=[lambda app: Gate(app, access, hosts, rate)],
         exception_handlers={
             Refusal: _refused,
@@ -127,6 +134,7 @@ def make_application(
         openapi_config=OpenAPIConfig(
             title="greedyfirst",
             version=__version__,
+            use_handler_docstrings=True,
             render_plugins=[JsonRenderPlugin()],
             components=Components(
                 security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}

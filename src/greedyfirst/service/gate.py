@@ -27,9 +27,10 @@ _HEADERS = [
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
+    # Not "no-referrer": browsers would then send their own forms here without an origin.
+    (b"referrer-policy", b"same-origin"),
 ]
+_NOT_KEPT = (b"cache-control", b"no-store")
 
 ASGI = Callable[[Any, Any, Any], Any]
 
@@ -69,7 +70,9 @@ class Gate:
 
         async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                given = [*message.get("headers", ())]
+                kept = any(name.lower() == b"cache-control" for name, _ in given)
+                message["headers"] = [*given, *_HEADERS, *(() if kept else (_NOT_KEPT,))]
             await send(message)
 
         headers = dict(scope["headers"])
@@ -128,6 +131,12 @@ def caller_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Caller | None:
     """Who sends this request; None for someone without a valid key."""
     caller: Caller | None = connection.scope["state"].get(_CALLER)
     return caller
+
+
+def signed(connection: ASGIConnection[Any, Any, Any, Any], who: str) -> str:
+    """The person, and the key that was used in their name."""
+    caller = caller_of(connection)
+    return f"{who} (key {caller.name})" if caller and caller.name else who
 
 
 def needs(role: str) -> Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], None]:

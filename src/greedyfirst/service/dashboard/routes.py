@@ -1,0 +1,204 @@
+"""The dashboard's pages."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from litestar import Request, Response, Router, get, post
+from litestar.datastructures import State
+from litestar.params import Parameter
+from litestar.response import Redirect
+
+from greedyfirst.service import events, views
+from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
+from greedyfirst.service.dashboard.course_table import course_rows
+from greedyfirst.service.dashboard.rendering import PAGE, page
+from greedyfirst.service.gate import needs, signed
+from greedyfirst.service.refusals import Conflict, Invalid
+from greedyfirst.service.service import DecisionService
+
+_AUDIT_ROWS = 20
+_MOST_CHARTS = 12
+_LONGEST = {"who": 200, "why": 2000}
+
+
+def _service(state: State) -> DecisionService:
+    service: DecisionService = state.service
+    return service
+
+
+@get("/")
+async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
+    """All policies."""
+    service = _service(state)
+    await service.durable()
+    policies = [views.policy_view(service.policy(name)) for name in service.deployments]
+    return page(request, "front.html", policies=policies, modes=wording.MODES)
+
+
+@get("/policies/{policy:str}")
+async def policy_page(
+    request: Request[Any, Any, Any],
+    state: State,
+    policy: str,
+    answered: str | None = None,
+    before: Annotated[int | None, Parameter(ge=1)] = None,
+) -> Response[str]:
+    """A policy: its alarms, charts, arms and audit list."""
+    service = _service(state)
+    await service.durable()
+    return _policy_page(request, service, policy, answered=answered, before=before)
+
+
+def _policy_page(
+    request: Request[Any, Any, Any],
+    service: DecisionService,
+    policy: str,
+    *,
+    status: int = 200,
+    answered: str | None = None,
+    before: int | None = None,
+    refused: dict[str, str] | None = None,
+) -> Response[str]:
+    """``answered`` is the key of an answer just given, ``refused`` the fields of one refused."""
+    deployment = service.policy(policy)
+    diversity = views.diversity_view(deployment)
+    audit = [views.audit_entry(entry) for entry in service.audit(policy, before, _AUDIT_ROWS + 1)]
+    done = None if answered is None else service.log.with_key(policy, answered[:200])
+    return page(
+        request,
+        "policy.html",
+        status,
+        policy=views.policy_view(deployment),
+        mode=wording.MODES[diversity.mode],
+        diversity=diversity,
+        needed={arm.name: arm.samples_needed for arm in diversity.arms},
+        since=_raised(service, policy),
+        statuses={arm.name: wording.arm_status(arm, diversity) for arm in diversity.arms},
+        charts=_charted(diversity),
+        course=course_rows(deployment.course),
+        audit=audit[:_AUDIT_ROWS],
+        older=audit[_AUDIT_ROWS - 1].number if len(audit) > _AUDIT_ROWS else None,
+        happened=wording.happened,
+        form_key=_new_key(),
+        refused=refused,
+        done=None if done is None else views.audit_entry(done),
+    )
+
+
+def _raised(service: DecisionService, policy: str) -> dict[str, float]:
+    """When each arm's newest alarm was raised, as far as the newest audited entries tell."""
+    raised: dict[str, float] = {}
+    for entry in service.audit(policy, None, 1000):
+        if entry.kind == "alarmed":
+            event = entry.event
+            assert isinstance(event, events.Alarmed)
+            raised.setdefault(event.arm, entry.at)
+    return raised
+
+
+def _charted(diversity: Any) -> list[tuple[int, str]]:
+    """Number and name of the arms that get a chart: the least diverse, if they are many."""
+    arms = [(number, arm) for number, arm in enumerate(diversity.arms) if arm.in_use]
+    if len(arms) > _MOST_CHARTS:
+        arms = sorted(arms, key=lambda pair: pair[1].min_eigenvalue)[:_MOST_CHARTS]
+    return [(number, arm.name) for number, arm in arms]
+
+
+def _new_key() -> str:
+    """Of a form that is to count once."""
+    return f"form-{secrets.token_urlsafe(16)}"
+
+
+@post("/policies/{policy:str}", guards=[needs("admin")])
+async def answer_alarm(request: Request[Any, Any, Any], state: State, policy: str) -> Response[Any]:
+    """Take a person's answer to an alarm; the same form sent twice counts once."""
+    fields = await forms.sent(request)
+    service = _service(state)
+    key = fields.get("key") or _new_key()
+    try:
+        resolved = _resolved(fields, request)
+        await service.resolve(policy, resolved, key)
+    except (Invalid, Conflict) as error:
+        refused = fields | {"problem": error.sentence}
+        return _policy_page(request, service, policy, status=error.status, refused=refused)
+    return Redirect(f"/policies/{policy}?answered={quote(key)}", status_code=303)
+
+
+def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events.Resolved:
+    resolution: Any = fields.get("resolution")
+    if resolution not in wording.ANSWERED:
+        raise Invalid("Choose one of the three answers.")
+    for name, longest in _LONGEST.items():
+        text = fields.get(name, "")
+        if not text:
+            raise Invalid("Say who you are." if name == "who" else "Say why: others will ask.")
+        if len(text) > longest:
+            raise Invalid(f"“{name.capitalize()}” can have {longest} characters at most.")
+    return events.Resolved(
+        arm=fields.get("arm", ""),
+        resolution=resolution,
+        who=signed(request, fields["who"]),
+        why=fields["why"],
+    )
+
+
+@get("/decisions")
+async def look_up(state: State, number: str = "", policy: str = "") -> Redirect:
+    """From the number or id in the look-up form to the decision."""
+    asked = number.strip()
+    if asked.isascii() and asked.isdigit():
+        asked = f"{policy}:{asked}"
+    _service(state).decision(asked)
+    return Redirect(f"/decisions/{asked}", status_code=303)
+
+
+@get(["/decisions/{decision_id:str}", "/decisions/{decision_id:str}/again"])
+async def decision_page(
+    request: Request[Any, Any, Any], state: State, decision_id: str
+) -> Response[str]:
+    """A decision in plain words, and made again from the log if that is asked for."""
+    service = _service(state)
+    await service.durable()
+    view = service.decision_view(decision_id)
+    again = None
+    if request.url.path.endswith("/again"):
+        again = await service.replay(decision_id)
+    return page(
+        request,
+        "decision.html",
+        view=view,
+        why=wording.why_chosen(view),
+        fate=wording.fate(view),
+        again=again,
+    )
+
+
+@get("/docs")
+async def documentation(request: Request[Any, Any, Any]) -> Response[str]:
+    """The API, for people."""
+    document = request.app.openapi_schema.to_schema()
+    return page(request, "docs.html", **reference.chapters(document))
+
+
+#: Only readers see pages, and only an admin may answer; assets and signing in are open to all.
+_for_readers = Router(
+    "/",
+    route_handlers=[front_page, policy_page, look_up, decision_page, documentation],
+    guards=[needs("reader")],
+)
+router = Router(
+    "/",
+    route_handlers=[
+        _for_readers,
+        answer_alarm,
+        signing.sign_in_page,
+        signing.sign_in,
+        signing.sign_out,
+        assets.asset,
+    ],
+    opt=PAGE,
+    include_in_schema=False,
+)

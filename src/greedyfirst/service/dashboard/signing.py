@@ -1,0 +1,58 @@
+"""Signing in with a key, and out."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar import Request, Response, get, post
+from litestar.datastructures import Cookie, State
+from litestar.response import Redirect
+
+from greedyfirst.service.dashboard import forms
+from greedyfirst.service.dashboard.rendering import page
+from greedyfirst.service.gate import COOKIE
+
+
+@get("/sign-in")
+async def sign_in_page(request: Request[Any, Any, Any], next: str = "/") -> Response[str]:
+    """Where a person enters a key."""
+    return page(request, "sign_in.html", next=_local(next), problem=None)
+
+
+@post("/sign-in")
+async def sign_in(request: Request[Any, Any, Any], state: State) -> Response[Any]:
+    """Keep the key in a cookie that no script can read and no other site can use."""
+    fields = await forms.sent(request)
+    key, target = fields.get("key", ""), _local(fields.get("next", "/"))
+    if state.access.caller(key) is None:
+        problem = "This key is not known. Look for blanks or missing letters."
+        return page(request, "sign_in.html", 401, next=target, problem=problem)
+    return Redirect(target, status_code=303, cookies=[_cookie(request, key)])
+
+
+@post("/sign-out")
+async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
+    """Forget the key."""
+    await forms.sent(request)
+    gone = _cookie(request, "")
+    gone.max_age = 0
+    return Redirect("/sign-in", status_code=303, cookies=[gone])
+
+
+def _cookie(request: Request[Any, Any, Any], key: str) -> Cookie:
+    # A proxy that speaks HTTPS says so. Whoever pretends only makes their own cookie stricter.
+    spoken = request.headers.get("x-forwarded-proto", request.url.scheme)
+    return Cookie(
+        key=COOKIE, value=key, httponly=True, samesite="strict", secure=spoken == "https", path="/"
+    )
+
+
+def _local(target: str) -> str:
+    """A page of this service: nobody is sent elsewhere after signing in."""
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return "/"
+    ours = target.startswith("/") and not parts.scheme and not parts.netloc
+    return target if ours and target.isprintable() and "\\" not in target else "/"

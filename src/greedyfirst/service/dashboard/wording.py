@@ -1,0 +1,167 @@
+"""Numbers, times, directions and events in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from greedyfirst.service.messages import ArmDiversityView, AuditEntry, DecisionView, DiversityView
+
+PROBLEMS = {
+    403: "This is not allowed",
+    404: "There is nothing here",
+    405: "This cannot be done here",
+    409: "This does not fit what has been recorded",
+    413: "This is too long",
+    422: "This cannot be understood",
+    429: "Too many requests",
+    500: "Something went wrong",
+    503: "Not at the moment",
+}
+MODES = {
+    "greedy": "greedy: takes the arm with the highest expected reward",
+    "fallback": "exploring: it also tries arms that look worse, to learn about them",
+    "not tested": "this policy explores by its own rules; no diversity test",
+}
+_MOST_NAMED = 3
+_NAMED_FROM = 0.3
+
+
+def count(number: int) -> str:
+    """A whole number, with commas between thousands."""
+    return f"{number:,}"
+
+
+def number(value: float | None) -> str:
+    """Four digits are enough to compare by eye."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    form = "#.4g" if 1e-3 <= size < 1000 else ",.0f" if 1000 <= size < 1e7 else ".3g"
+    return format(value, form).replace("-", "−")
+
+
+def when(at: float) -> str:
+    """A time that means the same everywhere."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def machine_time(at: float) -> str:
+    """A time as the ``datetime`` attribute has it."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def feature(encoded: str) -> str:
+    """An encoded feature: "sex=female" is "sex: female"."""
+    if encoded == "intercept":
+        return "base level"
+    name, equals, level = encoded.partition("=")
+    return f"{name}: {level}" if equals else encoded
+
+
+def direction(weights: Mapping[str, float]) -> str:
+    """The main features of a direction, largest first."""
+    leading = [name for name, weight in weights.items() if abs(weight) >= _NAMED_FROM]
+    named = [feature(name) for name in (leading or list(weights))[:_MOST_NAMED]]
+    if len(named) == 1:
+        return named[0]
+    return f"{', '.join(named[:-1])} and {named[-1]} taken together"
+
+
+def arm_status(arm: ArmDiversityView, diversity: DiversityView) -> str:
+    """How an arm stands with the test of diversity."""
+    if not arm.in_use:
+        return "not in use"
+    if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
+        return "alarm"
+    if diversity.mode == "not tested":
+        return "not tested"
+    if not arm.watched:
+        return "kept, not tested"
+    if arm.threshold is None:
+        return "not tested yet"
+    return "diverse enough" if arm.min_eigenvalue >= arm.threshold else "below the line"
+
+
+def why_chosen(view: DecisionView) -> str:
+    """Why the decision took its arm."""
+    answer = view.answer
+    if answer.mode == "forced":
+        return "It was due a sample, whatever was expected of it: that is how the policy learns."
+    if answer.mode == "fallback":
+        return "The policy was exploring: it weighs what it expects against what it can learn."
+    if answer.mode == "policy":
+        return "The policy explores by its own rules: what it expects is one of its reasons."
+    if view.eligible_arms is not None:
+        return "Of the arms that were allowed here, it had the highest expected reward."
+    return "Of the arms in use, it had the highest expected reward."
+
+
+def fate(view: DecisionView) -> str:
+    """What came of a decision."""
+    if view.status == "pending":
+        return "Its reward has not come yet."
+    if view.status == "missing":
+        return "No reward came in time, so nothing was learned from it."
+    learned = number(view.learned)
+    if view.status == "defaulted":
+        return f"No reward came in time, so the default was learned: {learned}."
+    return f"The model learned the reward {learned} from it."
+
+
+class Bar(NamedTuple):
+    """A number of a bar chart: where its bar begins and how long it is, of 100."""
+
+    name: str
+    value: float
+    start: float
+    length: float
+
+
+def bars(values: Mapping[str, float]) -> list[Bar]:
+    """Bars on one common axis that has zero on it."""
+    finite = [value for value in values.values() if math.isfinite(value)]
+    low, high = min([0.0, *finite]), max([0.0, *finite])
+    scale = 100.0 / ((high - low) or 1.0)
+    made = []
+    for name, value in values.items():
+        end = value if math.isfinite(value) else 0.0
+        made.append(Bar(name, value, (min(end, 0.0) - low) * scale, abs(end) * scale))
+    return made
+
+
+def happened(entry: AuditEntry) -> str:
+    """An entry of the audit list as a sentence."""
+    event: dict[str, Any] = entry.event
+    arm = event.get("arm")
+    match event["event"]:
+        case "created":
+            return "The policy was created."
+        case "alarmed":
+            did = {
+                "hold": "a person is to decide",
+                "explore": "the policy began to explore",
+                "drop": "the arm was dropped",
+            }[event["answered"]]
+            return f"Alarm: the samples of {arm} were not diverse enough; {did}."
+        case "resolved":
+            return f"{ANSWERED[event['resolution']]} ({arm})."
+        case "arm_added":
+            return f"The arm {arm} was added."
+        case "arm_retired":
+            return f"The arm {arm} was retired."
+        case "imported":
+            return f"{count(event['rows'])} rows from elsewhere were learned."
+        case _:
+            return f"The features were changed to version {event['version']}."
+
+
+ANSWERED = {
+    "explore": "Exploring was begun",
+    "drop": "The arm was dropped",
+    "hold": "The arm was kept, and is not tested any more",
+}

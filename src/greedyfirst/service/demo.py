@@ -1,0 +1,127 @@
+"""A simulated dosing trial, so that a newcomer sees everything the service shows.
+
+All of it goes through the service itself, a day at a time, with a clock that the simulation moves:
+decisions, rewards that come days later, some too late and some never. The high dose suits few
+patients, so the greedy choices leave it with few samples and the test of diversity raises its
+alarm, which stays open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from heapq import heappop, heappush
+from pathlib import Path
+
+import numpy as np
+
+from greedyfirst.service.events import Value
+from greedyfirst.service.service import DecisionService
+from greedyfirst.service.specification import (
+    CategoricalFeature,
+    NumericFeature,
+    PolicyDescription,
+    Specification,
+)
+from greedyfirst.service.sqlite_log import SqliteLog
+
+DAY = 86_400.0
+DAYS, PATIENTS_A_DAY = 120, 20
+_WAIT = 30 * DAY
+_MISSING, _LATE = 0.03, 0.02
+_NOISE = 0.08
+SPECIFICATION = Specification(
+    name="dosing",
+    arms=("low dose", "medium dose", "high dose"),
+    features=(
+        NumericFeature(name="age", mean=65.0, scale=12.0),
+        NumericFeature(name="weight", mean=80.0, scale=15.0),
+        NumericFeature(name="kidney function", mean=70.0, scale=20.0),
+        CategoricalFeature(name="gene variant", levels=("common", "slow", "very slow")),
+        CategoricalFeature(name="other drugs", levels=("no", "yes")),
+    ),
+    policy=PolicyDescription(policy="GreedyFirst", options={"initial_pulls": 8}),
+    reward_wait=_WAIT,
+    on_alarm="hold",
+    seed=2026,
+)
+#: How well each dose does, by encoded feature: the first number is for a usual patient (1 is a
+#: full success), the others are what a unit more of each feature adds.
+_EFFECTS = {
+    "low dose": (0.60, 0.05, -0.06, -0.03, 0.06, 0.10, 0.03),
+    "medium dose": (0.68, -0.02, 0.03, 0.02, -0.04, -0.12, -0.02),
+    "high dose": (0.50, -0.06, 0.08, 0.05, -0.12, -0.20, -0.06),
+}
+
+
+def fill(path: str | Path, *, now: float | None = None) -> None:
+    """Fill the log in the file ``path`` with the trial, which ends at ``now``."""
+    log = SqliteLog(path)
+    known = log.policies()
+    log.close()
+    if known:
+        raise ValueError(f"{path} has policies already; the demo needs a new file")
+    asyncio.run(Trial(path, time.time() if now is None else now).run())
+
+
+class Trial:
+    """Patients who come, and how they fare."""
+
+    def __init__(self, path: str | Path, end: float) -> None:
+        self._end = end
+        self._now = end - DAYS * DAY
+        self._service = DecisionService(lambda: SqliteLog(path), clock=lambda: self._now)
+        self._schema = SPECIFICATION.encoding().schema()
+        self._rng = np.random.default_rng(4)
+        #: Rewards to come: when, for which decision, how much.
+        self._due: list[tuple[float, str, float]] = []
+
+    async def run(self) -> None:
+        """All days, one after the other."""
+        await self._service.start()
+        try:
+            await self._service.create(SPECIFICATION)
+            for day in range(DAYS):
+                await self._day(self._end - (DAYS - day) * DAY)
+            self._now = self._end
+        finally:
+            await self._service.stop()
+
+    async def _day(self, start: float) -> None:
+        """Visits of a day, and rewards of earlier ones that come in it, written together."""
+        happens: list[tuple[float, Awaitable[None]]] = []
+        for at in (start + DAY * self._rng.random(PATIENTS_A_DAY)).tolist():
+            happens.append((at, self._visit(at)))
+        while self._due and self._due[0][0] < start + DAY:
+            at, decision_id, value = heappop(self._due)
+            happens.append((at, self._reward(at, decision_id, value)))
+        await asyncio.gather(*(step for _, step in sorted(happens, key=lambda pair: pair[0])))
+
+    async def _visit(self, at: float) -> None:
+        context = self._patient()
+        success = self._rng.normal(0.0, _NOISE)
+        fate = self._rng.random()
+        delay = self._rng.uniform(2 * DAY, 9 * DAY)
+        self._now = at
+        decision = await self._service.decide(SPECIFICATION.name, context)
+        if fate < _MISSING:
+            return
+        if fate < _MISSING + _LATE:
+            delay += _WAIT
+        success += float(np.dot(_EFFECTS[decision.arm], self._schema.encode_row(context)))
+        heappush(self._due, (at + delay, decision.decision_id, round(success, 3)))
+
+    async def _reward(self, at: float, decision_id: str, value: float) -> None:
+        self._now = at
+        await self._service.reward(decision_id, value)
+
+    def _patient(self) -> dict[str, Value]:
+        rng = self._rng
+        return {
+            "age": round(rng.normal(65.0, 12.0)),
+            "weight": round(rng.normal(80.0, 15.0)),
+            "kidney function": round(rng.normal(70.0, 20.0)),
+            "gene variant": str(rng.choice(("common", "slow", "very slow"), p=(0.6, 0.3, 0.1))),
+            "other drugs": str(rng.choice(("no", "yes"), p=(0.65, 0.35))),
+        }
