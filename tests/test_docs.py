@@ -3,8 +3,11 @@
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +43,9 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
         del LINKS[name]
 
 
-OWN = [p for p in commands() if p.values[0].startswith("greedyfirst")]
-OTHERS = [p for p in commands() if p not in OWN]
+SERVING = [p for p in commands() if p.values[0].startswith("greedyfirst serve")]
+OWN = [p for p in commands() if p.values[0].startswith("greedyfirst") and p not in SERVING]
+OTHERS = [p for p in commands() if p not in OWN and p not in SERVING]
 
 
 @pytest.mark.parametrize("line", OWN)
@@ -53,6 +57,39 @@ def test_commands_run(line, tmp_path):
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("line", SERVING)
+def test_services_start_and_end_when_told_to(line, tmp_path):
+    words = [sys.executable, "-u", "-m", *shlex.split(line), "--port", str(free_port())]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said = ""
+            for said in process.stdout:
+                if "serves" in said:
+                    break
+            address = re.search(r"http://\S+", said).group()
+            wait_until_ready(f"{address}/readyz")
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def wait_until_ready(address, seconds=120):
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
 
 
 @pytest.mark.parametrize("line", OTHERS)

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from litestar import Request, Response, get
+from litestar.params import FromPath
 
 from greedyfirst.service.refusals import Unknown
 
@@ -53,7 +54,7 @@ def plotly_styles() -> tuple[str, ...]:
 
 
 @get("/static/{name:str}")
-async def asset(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
+async def asset(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[bytes]:
     """An asset; no key is needed for it."""
     if name not in _ASSETS:
         raise Unknown(f"there is no file {name!r}")
@@ -63,4 +64,4 @@ async def asset(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
         headers["Content-Encoding"] = "gzip"
         content = _compressed
     body = await asyncio.to_thread(content, name)
-    return Response(body, media_type=_ASSETS[name][2] + "; charset=utf-8", headers=headers)
+    return Response(body, media_type=_ASSETS[name][2], headers=headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _WORDS = {
@@ -49,10 +50,8 @@ def chapters(document: dict[str, Any]) -> dict[str, Any]:
         for path, methods in document["paths"].items()
         for method, described in methods.items()
     ]
-    shapes = [
-        Shape(name, schema.get("description", ""), _fields(schema))
-        for name, schema in sorted(document["components"]["schemas"].items())
-    ]
+    named = dict(_named(document["paths"])) | document["components"]["schemas"]
+    shapes = [Shape(name, _text(schema), _fields(schema)) for name, schema in sorted(named.items())]
     return {"operations": operations, "shapes": shapes, "version": document["info"]["version"]}
 
 
@@ -62,7 +61,7 @@ def _operation(method: str, path: str, described: dict[str, Any]) -> Operation:
             item["name"],
             f"{kind_of(item['schema'])}, in the {item['in']}",
             item.get("required", False),
-            item.get("description", ""),
+            _text(item),
         )
         for item in described.get("parameters", ())
     ]
@@ -76,12 +75,28 @@ def _operation(method: str, path: str, described: dict[str, Any]) -> Operation:
         anchor=described["operationId"],
         method=method.upper(),
         path=path,
-        text=described.get("description") or described.get("summary", ""),
+        text=_text(described) or described.get("summary", ""),
         parameters=parameters,
-        body=None if body is None else body.get("description", ""),
+        body=None if body is None else _text(body),
         fields=[] if body is None else _fields(body),
         answers=answers,
     )
+
+
+def _named(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Objects that bodies have inside them, by their names."""
+    if isinstance(node, dict):
+        if "title" in node and "properties" in node:
+            yield node["title"], node
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from _named(part)
+
+
+def _text(described: dict[str, Any]) -> str:
+    """Its description, without the marks that documentation tools read."""
+    return str(described.get("description", "")).replace("``", "")
 
 
 def _json_of(content: dict[str, Any]) -> dict[str, Any] | None:
@@ -95,7 +110,7 @@ def _json_of(content: dict[str, Any]) -> dict[str, Any] | None:
 def _fields(schema: dict[str, Any]) -> list[Field]:
     needed = schema.get("required", ())
     return [
-        Field(name, kind_of(part), name in needed, part.get("description", ""))
+        Field(name, kind_of(part), name in needed, _text(part))
         for name, part in schema.get("properties", {}).items()
     ]
 

@@ -45,7 +45,7 @@ def page(
         here=request.url.path,
         **content,
     )
-    return Response(text, status_code=status, media_type="text/html; charset=utf-8")
+    return Response(text, status_code=status, media_type="text/html")
 
 
 def is_page(request: Request[Any, Any, Any]) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from litestar import Request, Response, Router, get, post
 from litestar.datastructures import State
-from litestar.params import Parameter
+from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
 from greedyfirst.service import events, views
@@ -42,9 +42,9 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
 async def policy_page(
     request: Request[Any, Any, Any],
     state: State,
-    policy: str,
-    answered: str | None = None,
-    before: Annotated[int | None, Parameter(ge=1)] = None,
+    policy: FromPath[str],
+    answered: FromQuery[str | None] = None,
+    before: Annotated[int | None, QueryParameter(ge=1)] = None,
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = _service(state)
@@ -113,7 +113,9 @@ def _new_key() -> str:
 
 
 @post("/policies/{policy:str}", guards=[needs("admin")])
-async def answer_alarm(request: Request[Any, Any, Any], state: State, policy: str) -> Response[Any]:
+async def answer_alarm(
+    request: Request[Any, Any, Any], state: State, policy: FromPath[str]
+) -> Response[Any]:
     """Take a person's answer to an alarm; the same form sent twice counts once."""
     fields = await forms.sent(request)
     service = _service(state)
@@ -146,7 +148,9 @@ def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events
 
 
 @get("/decisions")
-async def look_up(state: State, number: str = "", policy: str = "") -> Redirect:
+async def look_up(
+    state: State, number: FromQuery[str] = "", policy: FromQuery[str] = ""
+) -> Redirect:
     """From the number or id in the look-up form to the decision."""
     asked = number.strip()
     if asked.isascii() and asked.isdigit():
@@ -157,7 +161,7 @@ async def look_up(state: State, number: str = "", policy: str = "") -> Redirect:
 
 @get(["/decisions/{decision_id:str}", "/decisions/{decision_id:str}/again"])
 async def decision_page(
-    request: Request[Any, Any, Any], state: State, decision_id: str
+    request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
 ) -> Response[str]:
     """A decision in plain words, and made again from the log if that is asked for."""
     service = _service(state)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from litestar import Request, Response, get, post
 from litestar.datastructures import Cookie, State
+from litestar.params import FromQuery
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
@@ -15,7 +16,9 @@ from greedyfirst.service.gate import COOKIE
 
 
 @get("/sign-in")
-async def sign_in_page(request: Request[Any, Any, Any], next: str = "/") -> Response[str]:
+async def sign_in_page(
+    request: Request[Any, Any, Any], next: FromQuery[str] = "/"
+) -> Response[str]:
     """Where a person enters a key."""
     return page(request, "sign_in.html", next=_local(next), problem=None)
 

@@ -1,0 +1,71 @@
+"""The demo: a log as a real trial would leave it, with one alarm to answer."""
+
+import subprocess
+import sys
+
+import pytest
+
+from greedyfirst.service import restoring, views
+from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, fill
+from greedyfirst.service.sqlite_log import SqliteLog
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    made = tmp_path_factory.mktemp("demo") / "demo.db"
+    fill(made, now=NOW)
+    return made
+
+
+@pytest.fixture
+def log(path):
+    opened = SqliteLog(path)
+    yield opened
+    opened.close()
+
+
+def test_one_arm_has_an_open_alarm_that_the_test_raised(log):
+    deployment, _ = restoring.restore(log, "dosing")
+    view = views.policy_view(deployment)
+    assert [alarm.arm for alarm in view.open_alarms] == ["high dose"]
+    alarmed = [entry.event for entry in log.audit("dosing") if entry.kind == "alarmed"]
+    assert alarmed == list(view.open_alarms)
+    assert alarmed[0].min_eigenvalue < alarmed[0].threshold
+    low, medium, high = deployment.agent.diversity().arms
+    assert high.min_eigenvalue < high.threshold < min(low.min_eigenvalue, medium.min_eigenvalue)
+    assert high.pulls < 100 < min(low.pulls, medium.pulls)
+
+
+def test_rewards_are_pending_late_and_missing(log):
+    view = views.policy_view(restoring.restore(log, "dosing")[0])
+    assert view.decisions == DAYS * PATIENTS_A_DAY
+    assert min(view.pending, view.late, view.missing) > 10
+    assert view.joined + view.pending + view.missing == view.decisions
+    assert view.defaulted == view.imported == 0
+
+
+def test_times_are_in_order_and_end_now(log):
+    times = [entry.at for entry in log.read("dosing")]
+    assert times == sorted(times)
+    assert times[0] >= NOW - DAYS * DAY
+    assert NOW - DAY < times[-1] <= NOW
+
+
+def test_the_log_is_whole_and_its_decisions_can_be_made_again(log):
+    assert log.check() == log.last()
+    assert restoring.replay_last(log, "dosing", 300) == (300, 0)
+
+
+def test_a_log_with_policies_is_refused_with_a_sentence(path):
+    with pytest.raises(ValueError, match=r"demo\.db has policies already; the demo needs a new"):
+        fill(path)
+    command = [sys.executable, "-m", "greedyfirst", "serve", "--demo", "--db", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "has policies already" in done.stderr
+    assert "Traceback" not in done.stderr
+    log = SqliteLog(path)
+    assert len(log.policies()) == 1
+    log.close()
