@@ -48,6 +48,8 @@ def test_an_answer_is_recorded_and_shown(dose, resolution):
     assert "Answered by Dr Who." in shown.words
     assert f"Alarm: {fields['arm']}" not in shown.words.partition("Audit list")[0]
     assert "Dr Who seen enough" in shown.words
+    status = {"explore": "explored", "drop": "not in use", "hold": "kept, not tested"}[resolution]
+    assert f"{fields['arm']} {status}" in shown.words
 
 
 def test_a_form_sent_twice_counts_once(dose):

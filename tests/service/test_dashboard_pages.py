@@ -81,7 +81,7 @@ def test_pages_and_files_name_no_outside_address(dose):
 
 
 def test_pages_carry_the_strict_policy_and_are_not_kept(dose):
-    for path in PAGES:
+    for path in [*PAGES, "/nothing"]:
         headers = dose.get(path, headers=HTML).headers
         policy = headers["content-security-policy"]
         assert "script-src 'self';" in policy

@@ -117,12 +117,10 @@ def make_application(
         finally:
             await service.stop()
 
-    rate = Rate(per_second)
     app = Litestar(
         route_handlers=[api.router, dashboard.router, healthz, readyz, openapi, metrics],
         lifespan=[lifespan],
         state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
-        middleware=[lambda app: Gate(app, access, hosts, rate)],
         exception_handlers={
             Refusal: _refused,
             LogFailed: _failed,
@@ -143,4 +141,6 @@ def make_application(
         logging_config=None,
         debug=False,
     )
+    # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
+    app.asgi_handler = Gate(app.asgi_handler, access, hosts, Rate(per_second))
     return app

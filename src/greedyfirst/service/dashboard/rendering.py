@@ -60,7 +60,10 @@ def problem_page(request: Request[Any, Any, Any], status: int, sentence: str) ->
     """A page that says what went wrong; without a valid key, the way to the sign-in page."""
     if status == HTTPStatus.UNAUTHORIZED:
         return Redirect(f"/sign-in?next={quote(_came_from(request))}", status_code=303)
-    title = wording.PROBLEMS.get(status, HTTPStatus(status).phrase)
+    phrase = HTTPStatus(status).phrase
+    title = wording.PROBLEMS.get(status, phrase)
+    if sentence == phrase:
+        sentence = "Check the address, or begin with the list of policies."
     return page(request, "problem.html", status, title=title, sentence=sentence)
 
 

@@ -23,7 +23,7 @@ PROBLEMS = {
 MODES = {
     "greedy": "greedy: takes the arm with the highest expected reward",
     "fallback": "exploring: it also tries arms that look worse, to learn about them",
-    "not tested": "this policy explores by its own rules; no diversity test",
+    "not tested": "not tested: the policy explores by its own rules",
 }
 _MOST_NAMED = 3
 _NAMED_FROM = 0.3
@@ -78,13 +78,13 @@ def arm_status(arm: ArmDiversityView, diversity: DiversityView) -> str:
         return "not in use"
     if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
         return "alarm"
-    if diversity.mode == "not tested":
-        return "not tested"
+    if diversity.mode != "greedy":
+        return "explored" if diversity.mode == "fallback" else "not tested"
     if not arm.watched:
         return "kept, not tested"
-    if arm.threshold is None:
+    if arm.threshold is None or arm.min_eigenvalue < arm.threshold:
         return "not tested yet"
-    return "diverse enough" if arm.min_eigenvalue >= arm.threshold else "below the line"
+    return "diverse enough"
 
 
 def why_chosen(view: DecisionView) -> str:
