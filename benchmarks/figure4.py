@@ -96,9 +96,7 @@ def contests(data: DataSet, n_arms: int, d: int) -> dict[str, Contest]:
         ),
         "Prior-dependent TS": Contest(
             greedyfirst.ThompsonSampling(),
-            lambda draws: numpy_policies.ThompsonSampling(
-                n_arms, d, numpy_policies.normals(draws)
-            ),
+            lambda draws: numpy_policies.ThompsonSampling(n_arms, d, numpy_policies.normals(draws)),
         ),
     }
 
@@ -138,9 +136,14 @@ def compare(
     differences = []
     for instance in range(in_numpy):
         ours += cpu_seconds(lambda: run(share)) / (share * rounds)
-        theirs += cpu_seconds(
-            lambda i=instance: differences.append(abs(numpy_run(problem, contest, i) - found[i]))
-        ) / rounds
+        theirs += (
+            cpu_seconds(
+                lambda i=instance: differences.append(
+                    abs(numpy_run(problem, contest, i) - found[i])
+                )
+            )
+            / rounds
+        )
     return ours / in_numpy, theirs / in_numpy, max(differences) / rounds
 
 
@@ -166,7 +169,7 @@ def main() -> int:
             )
             ours, theirs = ours + own, theirs + other
             if os.environ.get("DEBUG"):
-                print(f"   {own*1e6:.2f} {other*1e6:.2f} us")
+                print(f"   {own * 1e6:.2f} {other * 1e6:.2f} us")
             print(
                 f"{data.name:18}{problem.n_features:>3}  {name:20}{other / own:>20.1f}"
                 f"{difference:>18.2%}",

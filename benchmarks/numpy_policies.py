@@ -324,9 +324,7 @@ class ThompsonSampling(Posteriors):
         self.draws = draws
 
     def choose(self, step: int, x: FloatArray, ties: list[float]) -> int:
-        return highest(
-            (self.means.dot(x) + self.draws[step - 1] * self.spreads(x)).tolist(), ties
-        )
+        return highest((self.means.dot(x) + self.draws[step - 1] * self.spreads(x)).tolist(), ties)
 
     def learn(self, step: int, x: FloatArray, arm: int, y: float) -> None:
         self.learn_row(x, arm, y, self.sigma() ** 2)

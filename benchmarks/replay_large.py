@@ -102,7 +102,9 @@ def main() -> int:
                 taken, peak = measure(directory / f"{n_rows}.{ending}")
                 per_row.append(taken / n_rows)
                 met = met and peak < LARGEST_PEAK
-                print(f"{ending:10}{n_rows:>10}{per_row[-1] * 1e6:>10.2f}{peak:>7.2f} GB", flush=True)
+                print(
+                    f"{ending:10}{n_rows:>10}{per_row[-1] * 1e6:>10.2f}{peak:>7.2f} GB", flush=True
+                )
             ratio = per_row[1] / per_row[0]
             met = met and ratio < LARGEST_RATIO
             print(f"{ending:10}{'time a row, large over small':>38} {ratio:.2f}")

@@ -12,7 +12,6 @@ from greedyfirst.compilation import (
     inline_kernel,
     kernel,
     pointer,
-    rare_kernel,
     template_kernel,
 )
 from greedyfirst.validation import FloatArray

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+#: What float() would take, but nobody means as a number.
+_NO_NUMBERS = (bool, np.bool_, str, bytes)
 
 
 def _shown(value: Any) -> str:
@@ -32,33 +34,21 @@ def number(
     at_most: float | None = None,
 ) -> float:
     """``value`` as a finite float inside the given bounds."""
-    bounds = [
-        f"{word} {bound:g}"
-        for word, bound in (
-            ("above", above),
-            ("at least", at_least),
-            ("below", below),
-            ("at most", at_most),
-        )
-        if bound is not None
-    ]
-    expected = " ".join(["a finite number", " and ".join(bounds)]).strip()
-    if isinstance(value, (bool, np.bool_, str, bytes)):
-        raise wrong(name, value, expected)
     try:
-        result = float(value)
+        result = math.nan if isinstance(value, _NO_NUMBERS) else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise wrong(name, value, expected) from None
-    inside = (
+        result = math.nan
+    if (
         math.isfinite(result)
         and (above is None or result > above)
         and (at_least is None or result >= at_least)
         and (below is None or result < below)
         and (at_most is None or result <= at_most)
-    )
-    if not inside:
-        raise wrong(name, value, expected)
-    return result
+    ):
+        return result
+    words = {"above": above, "at least": at_least, "below": below, "at most": at_most}
+    bounds = [f"{word} {bound:g}" for word, bound in words.items() if bound is not None]
+    raise wrong(name, value, " ".join(["a finite number", " and ".join(bounds)]).strip())
 
 
 def number_in_text(name: str, text: str) -> float:
@@ -103,30 +93,29 @@ def flag(name: str, value: Any) -> bool:
 
 def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
     """``value`` as a contiguous float64 array of finite numbers; ``None``: any length."""
-    wanted = (
-        "("
-        + ", ".join("n" if n is None else str(n) for n in shape)
-        + ("," * (len(shape) == 1))
-        + ")"
-    )
-    expected = f"an array of finite numbers of shape {wanted}"
     try:
         result = np.asarray(value)
     except ValueError:
-        raise wrong(name, value, expected) from None
+        raise wrong(name, value, _of_shape(shape)) from None
     if result.dtype.kind not in "fiu":
-        raise wrong(name, value, expected)
+        raise wrong(name, value, _of_shape(shape))
     fits = result.ndim == len(shape) and all(
         want is None or want == have for want, have in zip(shape, result.shape, strict=True)
     )
     if not fits:
-        raise ValueError(f"{name} must be {expected}, got shape {result.shape}")
+        raise ValueError(f"{name} must be {_of_shape(shape)}, got shape {result.shape}")
     result = np.ascontiguousarray(result, dtype=np.float64)
-    if not np.isfinite(result).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
-        place = ", ".join(str(i) for i in where)
-        raise ValueError(f"{name} must be {expected}, got {name}[{place}] = {result[where]}")
+    finite = np.isfinite(result)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        got = f"{name}[{', '.join(str(i) for i in where)}] = {result[where]}"
+        raise ValueError(f"{name} must be {_of_shape(shape)}, got {got}")
     return result
+
+
+def _of_shape(shape: tuple[int | None, ...]) -> str:
+    lengths = ", ".join("n" if n is None else str(n) for n in shape)
+    return f"an array of finite numbers of shape ({lengths}{',' * (len(shape) == 1)})"
 
 
 def names(name: str, value: Any, length: int) -> tuple[str, ...]:

@@ -121,9 +121,7 @@ def _inner_products(builder: Any, rows: list[Any], x: Any, length: Any) -> list[
 
     _each(builder, length, body, between)
     return [
-        builder.fadd(
-            builder.fadd(builder.load(start), lane[1]), builder.fadd(lane[2], lane[3])
-        )
+        builder.fadd(builder.fadd(builder.load(start), lane[1]), builder.fadd(lane[2], lane[3]))
         for start, lane in zip(first, lanes, strict=True)
     ]
 

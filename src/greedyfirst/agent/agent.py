@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -265,11 +265,7 @@ class Agent:
 
     def expected_rewards(self, context: ArrayLike) -> FloatArray:
         """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
-        predictors: FloatArray = self.contributions(context).sum(axis=1)
-        model = self.state.model
-        if isinstance(model, GeneralizedLinear):
-            return means(link_of(model.link), predictors)
-        return predictors
+        return self.explain(context)[0]
 
     def contributions(self, context: ArrayLike) -> FloatArray:
         """Each feature's part in each arm's linear predictor (n_arms, n_features).
@@ -277,9 +273,17 @@ class Agent:
         Coefficient times value; an arm's row adds up to its expected reward, or with a link to
         what the link takes.
         """
-        x = array("context", context, (self.n_features,))
-        parts: FloatArray = self.state.model.estimate * x
-        return parts
+        return self.explain(context)[1]
+
+    def explain(self, context: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """The expected rewards and the contributions that add up to them."""
+        x = array("context", context, self._shape)
+        model = self.state.model
+        parts: FloatArray = model.estimate * x
+        predictors: FloatArray = np.add.reduce(parts, 1)
+        if isinstance(model, GeneralizedLinear):
+            return means(link_of(model.link), predictors), parts
+        return predictors, parts
 
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
@@ -382,8 +386,12 @@ class Agent:
 
     def to_bytes(self) -> bytes:
         """What :meth:`save` writes to a file, but quickly made: it is not compressed."""
-        state = {"state": self.buffer}
-        return data_file.pack("agent", self._header(), state, compressed=False)
+        return self.copied()()
+
+    def copied(self) -> Callable[[], bytes]:
+        """Copy everything now: what is returned makes bytes of the copy, later, on any thread."""
+        state = {"state": self.buffer.copy()}
+        return partial(data_file.pack, "agent", self._header(), state, compressed=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -7,11 +7,11 @@ the log equals the one that was lost, bit for bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
@@ -30,8 +30,8 @@ Outcome = Literal["counted", "duplicate", "late"]
 Recall = Callable[[int], list[AnyEvent]]
 
 
-class Waiting(Struct):
-    """A decision whose reward has not come."""
+class Waiting(Struct, frozen=True, gc=False):
+    """A decision whose reward has not come: there may be millions, so they are cheap to copy."""
 
     at: float
     #: With rewards="sum": what has come so far.
@@ -93,19 +93,18 @@ class Deployment:
         """Choose an arm."""
         agent = self.agent
         encoded = self.encode(context)
-        parts = agent.contributions(encoded)
-        expected = agent.expected_rewards(encoded)
-        if not (np.isfinite(parts).all() and np.isfinite(expected).all()):
+        expected, parts = agent.explain(encoded)
+        if not (math.isfinite(parts.sum()) and math.isfinite(expected.sum())):
             raise Invalid("context is too extreme: an expected reward there is not finite")
         try:
             chosen = agent.choose(encoded, eligible=eligible)
         except ValueError as error:
             raise Invalid(str(error).replace("eligible must", "eligible_arms must", 1)) from None
-        step = agent.decisions
+        step, name = agent.decisions, self.name
         self.pending[step] = Waiting(at)
         answer = Decision(
-            decision_id=f"{self.name}:{step}",
-            policy=self.name,
+            decision_id=f"{name}:{step}",
+            policy=name,
             arm=agent.arm_names[chosen],
             mode=self._mode(),
             step=step,
@@ -184,7 +183,9 @@ class Deployment:
             return []
         step = rewarded.step
         if self.specification.rewards == "sum":
-            self.pending[step].parts[rewarded.part] = rewarded.value
+            waiting = self.pending[step]
+            parts = waiting.parts | {rewarded.part: rewarded.value}
+            self.pending[step] = Waiting(waiting.at, parts)
             self.counts.counted += 1
             return []
         alarms = self._learn(step, rewarded.value, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -111,8 +111,10 @@ def _key(headers: dict[bytes, bytes]) -> str | None:
     kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() == "bearer":
         return key.strip()
+    if b"cookie" not in headers:
+        return None
     try:
-        cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+        cookie = SimpleCookie(headers[b"cookie"].decode("latin-1")).get(COOKIE)
     except CookieError:
         return None
     return None if cookie is None else cookie.value
@@ -139,14 +141,22 @@ def signed(connection: ASGIConnection[Any, Any, Any, Any], who: str) -> str:
     return f"{who} (key {caller.name})" if caller and caller.name else who
 
 
-def needs(role: str) -> Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], None]:
-    """A guard: only callers who may do what ``role`` may."""
+Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitable[None]]
 
-    def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-        caller = caller_of(connection)
-        if caller is None:
-            raise NotAuthorizedException("a valid key is needed: Authorization: Bearer KEY")
-        if not caller.may(role):
-            raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")
+
+def admit(connection: ASGIConnection[Any, Any, Any, Any], role: str) -> None:
+    """Refuse callers who may not do what ``role`` may."""
+    caller = caller_of(connection)
+    if caller is None:
+        raise NotAuthorizedException("a valid key is needed: Authorization: Bearer KEY")
+    if not caller.may(role):
+        raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")
+
+
+def needs(role: str) -> Guard:
+    """:func:`admit` as a guard of a route; a coroutine, so that it needs no thread."""
+
+    async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        admit(connection, role)
 
     return guard

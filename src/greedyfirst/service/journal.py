@@ -16,6 +16,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 
 from greedyfirst.service.events import Event
+from greedyfirst.service.key_filter import KeyFilter
 from greedyfirst.service.log import Entry, Log
 from greedyfirst.service.refusals import Unavailable
 
@@ -26,8 +27,9 @@ Snapshot = tuple[str, int, Callable[[], bytes]]
 class Journal:
     """The log, with entries that are on their way to it."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, keys: KeyFilter | None = None) -> None:
         self.log = log
+        self._keys = KeyFilter(log.keys()) if keys is None else keys
         self.added, self.latest = log.last()
         self.written = self.added
         self.failure: str | None = None
@@ -36,7 +38,8 @@ class Journal:
         self._unwritten: deque[Entry] = deque()
         self._by_key: dict[tuple[str, str], Entry] = {}
         self._by_step: dict[tuple[str, int], list[Entry]] = {}
-        self._queue: SimpleQueue[Entry | Snapshot | None] = SimpleQueue()
+        self._gathered: list[Entry | Snapshot | None] = []
+        self._queue: SimpleQueue[list[Entry | Snapshot | None]] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._thread.start()
 
@@ -48,14 +51,25 @@ class Journal:
         self._unwritten.append(entry)
         if key is not None:
             self._by_key[policy, key] = entry
+            self._keys.add(policy, key)
         if entry.step is not None:
             self._by_step.setdefault((policy, entry.step), []).append(entry)
-        self._queue.put(entry)
+        self._gather(entry)
         return entry
 
     def keep(self, policy: str, content: Callable[[], bytes]) -> None:
         """Have a snapshot of the state after the last entry made and kept."""
-        self._queue.put((policy, self.added, content))
+        self._gather((policy, self.added, content))
+
+    def _gather(self, item: Entry | Snapshot) -> None:
+        """Leave it for the thread, which is woken once for all that the loop has at hand."""
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(item)
+
+    def _hand_over(self) -> None:
+        self._queue.put(self._gathered)
+        self._gathered = []
 
     def check(self) -> None:
         """Refuse to go on after a failure."""
@@ -72,6 +86,8 @@ class Journal:
 
     def with_key(self, policy: str, key: str) -> Entry | None:
         """The entry with this idempotency key."""
+        if not self._keys.may_have(policy, key):
+            return None
         return self._by_key.get((policy, key)) or self.log.with_key(policy, key)
 
     def about(self, policy: str, step: int) -> list[Entry]:
@@ -85,16 +101,17 @@ class Journal:
 
     def close(self) -> None:
         """Write what is left and end the thread."""
-        self._queue.put(None)
+        self._gathered.append(None)
+        self._hand_over()
         self._thread.join()
 
     def _write(self) -> None:
         """The thread: take all that has gathered, write it, say so."""
         open_ = True
         while open_:
-            gathered = [self._queue.get()]
+            gathered = self._queue.get()
             while not self._queue.empty():
-                gathered.append(self._queue.get())
+                gathered += self._queue.get()
             entries = [item for item in gathered if isinstance(item, Entry)]
             try:
                 if entries:

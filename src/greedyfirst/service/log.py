@@ -68,6 +68,9 @@ class Log(Protocol):
     def with_key(self, policy: str, key: str) -> Entry | None:
         """The entry with this idempotency key."""
 
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """The policy and the idempotency key of each entry that has one."""
+
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest entries that a person or the diversity test caused, newest first."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -38,24 +39,22 @@ class SavedState(Struct, frozen=True, kw_only=True):
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
     """Copy the state now; what is returned makes bytes of the copy, on any thread, later."""
-    state = SavedState(
+    agent = deployment.agent.copied()
+    saved = partial(
+        SavedState,
         release=__version__,
         specification=deployment.specification,
-        agent=deployment.agent.to_bytes(),
         encoding=deployment.encoding,
         schema_version=deployment.schema_version,
         model_version=deployment.model_version,
         fill=dict(deployment.fill),
-        pending={
-            step: Waiting(waiting.at, dict(waiting.parts))
-            for step, waiting in deployment.pending.items()
-        },
+        pending=dict(deployment.pending),
         counts=msgspec.structs.replace(deployment.counts),
         course=msgspec.structs.replace(deployment.course, points=list(deployment.course.points)),
         open_alarms=dict(deployment.open_alarms),
         departures=deployment.departures,
     )
-    return lambda: msgspec.msgpack.encode(state)
+    return lambda: msgspec.msgpack.encode(saved(agent=agent()))
 
 
 def load(content: bytes, recall: Recall) -> Deployment | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import re
 import time
@@ -18,6 +19,7 @@ from greedyfirst.service.contexts import plain, same_context
 from greedyfirst.service.deployment import Deployment
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.journal import Journal
+from greedyfirst.service.key_filter import KeyFilter
 from greedyfirst.service.log import Entry, Log, LogFailed
 from greedyfirst.service.messages import DecisionView, RewardAnswer
 from greedyfirst.service.refusals import Conflict, Damaged, Invalid, Refusal, Unavailable, Unknown
@@ -80,20 +82,21 @@ class DecisionService:
         self._close()
 
     async def _open(self) -> None:
-        log, self.deployments = await asyncio.to_thread(self._read_log)
-        self._log, self.journal = log, Journal(log)
+        log, self.deployments, keys = await asyncio.to_thread(self._read_log)
+        self._log, self.journal = log, Journal(log, keys)
         self._latest = max(self._latest, self.journal.latest)
         for deployment in self.deployments.values():
             deployment.recall = self._recall_of(deployment.name)
             self._entries_left[deployment.name] = SNAPSHOT_EVERY
+        gc.freeze()  # what is here stays: the collector need not look at it again
 
-    def _read_log(self) -> tuple[Log, dict[str, Deployment]]:
+    def _read_log(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
         log = self._open_log()
         try:
             deployments = {}
             for entry in log.policies():
                 deployments[entry.policy], _ = restoring.restore(log, entry.policy)
-            return log, deployments
+            return log, deployments, KeyFilter(log.keys())
         except BaseException:
             log.close()
             raise
@@ -240,6 +243,7 @@ class DecisionService:
             self._busy.discard(specification.name)
         self._working().add(created, at=self._now(), policy=specification.name)
         self.deployments[specification.name] = deployment
+        gc.freeze()
         await self.durable()
         return deployment, True
 

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ VERSION = 1
 _APPLICATION = 0x67726679  # "grfy"
 _SNAPSHOTS_KEPT = 4
 _CHECKED_AT_START = 1000
+_ROWS_AT_ONCE = 100
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -155,13 +157,23 @@ class SqliteLog:
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries in one transaction."""
         seal = self._seal
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for entry in entries:
             seal = link(seal, entry)
             rows.append((*entry, seal))
-        with _disk(self.path), self._writer:
-            self._writer.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        with _disk(self.path):
+            if len(rows) <= _ROWS_AT_ONCE:
+                self._insert(rows)
+            else:
+                with self._writer:
+                    for start in range(0, len(rows), _ROWS_AT_ONCE):
+                        self._insert(rows[start : start + _ROWS_AT_ONCE])
         self._seal = seal
+
+    def _insert(self, rows: list[tuple[Any, ...]]) -> None:
+        """One statement for all rows: the thread that writes then needs Python only once."""
+        values = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(rows))
+        self._writer.execute(f"INSERT INTO entries VALUES {values}", tuple(chain(*rows)))
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a snapshot, and drop old ones."""
@@ -205,6 +217,11 @@ class SqliteLog:
         """The entry with this key."""
         found = self._select("policy = ? AND key = ?", (policy, key))
         return found[0] if found else None
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """The policy and the idempotency key of each entry that has one."""
+        with _disk(self.path):
+            yield from self._reader.execute("SELECT policy, key FROM entries WHERE key IS NOT NULL")
 
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest audited entries."""

@@ -40,12 +40,14 @@ class Numeric:
         """``value`` as the feature takes it; ``where`` begins the error."""
         return number(where, value)
 
-    def encode_value(self, value: Any, intercept: bool, out: FloatArray) -> None:
-        """Write one checked ``value`` into ``out`` (1,)."""
+    def encode_value(self, value: Any, intercept: bool) -> list[float]:
+        """The encoded column of one ``value``."""
+        if type(value) is not float or not math.isfinite(value):
+            value = self.check_value(f"feature {self.name!r}", value)
         encoded = (value - self.mean) / self.scale
         if not math.isfinite(encoded):
             raise wrong(f"feature {self.name!r}", value, self._in_range())
-        out[0] = encoded
+        return [encoded]
 
     def encode_column(self, column: pd.Series, fill: Any, intercept: bool, out: FloatArray) -> None:
         """Write a column of n cells into ``out`` (n, 1), with ``fill`` where one is missing."""
@@ -136,12 +138,14 @@ class Categorical:
             raise wrong(where, value, self._one_of())
         return level if level in self.levels else str(self.other)
 
-    def encode_value(self, value: Any, intercept: bool, out: FloatArray) -> None:
-        """Write one checked ``value`` into ``out`` (width,)."""
-        out[:] = 0
-        index, dropped = self.levels.index(value), self._dropped(intercept)
-        if index != dropped:
-            out[index - (0 <= dropped < index)] = 1
+    def encode_value(self, value: Any, intercept: bool) -> list[float]:
+        """The encoded columns of one ``value``."""
+        level = self.check_value(f"feature {self.name!r}", value)
+        encoded = [0.0] * len(self.levels)
+        encoded[self.levels.index(level)] = 1.0
+        if intercept:
+            del encoded[self._dropped(intercept)]
+        return encoded
 
     def encode_column(self, column: pd.Series, fill: Any, intercept: bool, out: FloatArray) -> None:
         """Write a column of n cells into ``out`` (n, width), with ``fill`` where one is missing."""

@@ -46,6 +46,7 @@ class Schema:
     intercept: bool = False
     impute: Mapping[str, float | str] = field(default_factory=dict, hash=False)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _known: frozenset[str] = field(init=False, repr=False, compare=False)
     _places: tuple[tuple[Numeric | Categorical, slice], ...] = field(
         init=False, repr=False, compare=False
     )
@@ -65,6 +66,7 @@ class Schema:
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"two encoded columns are named {twice!r}; rename a feature")
         object.__setattr__(self, "_names", tuple(names))
+        object.__setattr__(self, "_known", frozenset(feature.name for feature in features))
         object.__setattr__(self, "_places", tuple(places))
 
     @property
@@ -102,15 +104,20 @@ class Schema:
         """The context (d,) of one row, a value for each feature by its name."""
         if not isinstance(row, Mapping):
             raise wrong("row", row, "a mapping from feature names to values")
-        known = [feature.name for feature in self.features]
-        for name in row:
-            if name not in known:
-                raise wrong("each name of row", name, "a feature" + close_names(name, known))
-        encoded = np.empty(self.n_features)
-        encoded[: self.intercept] = 1
-        for feature, place in self._places:
-            feature.encode_value(self._value(row, feature), self.intercept, encoded[place])
-        return encoded
+        if not row.keys() <= self._known:
+            name = next(name for name in row if name not in self._known)
+            known = [feature.name for feature in self.features]
+            raise wrong("each name of row", name, "a feature" + close_names(name, known))
+        encoded = [1.0] * self.intercept
+        for feature in self.features:
+            name = feature.name
+            if name not in row:
+                raise ValueError(f"feature {name!r} is missing from row, which has {_listed(row)}")
+            value = row[name]
+            if name in self.impute and is_missing(value):
+                value = self.impute[name]
+            encoded += feature.encode_value(value, self.intercept)
+        return np.array(encoded)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain data that JSON can hold."""
@@ -163,15 +170,6 @@ class Schema:
             raise ValueError(
                 f"{path} is not a greedyfirst schema file, or it is damaged ({reason})"
             ) from None
-
-    def _value(self, row: Mapping[str, Any], feature: Numeric | Categorical) -> float | str:
-        where = f"feature {feature.name!r}"
-        if feature.name not in row:
-            raise ValueError(f"{where} is missing from row, which has {_listed(row)}")
-        value = row[feature.name]
-        if is_missing(value) and feature.name in self.impute:
-            return self.impute[feature.name]
-        return feature.check_value(where, value)
 
 
 def _check_features(value: Any) -> tuple[Numeric | Categorical, ...]:
