@@ -16,7 +16,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import api, dashboard
 from greedyfirst.service.access import Access
-from greedyfirst.service.documentation import with_refusals
+from greedyfirst.service.documentation import document_of
 from greedyfirst.service.gate import Gate, Rate, needs
 from greedyfirst.service.log import LogFailed
 from greedyfirst.service.metrics import ServiceMetrics
@@ -48,7 +48,7 @@ async def readyz(state: State) -> Response[dict[str, str]]:
 @get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     """The interface, for programs."""
-    return with_refusals(request.app.openapi_schema.to_schema())
+    return document_of(request.app)
 
 
 @get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from litestar import Litestar
 from litestar.openapi.spec import Operation, RequestBody
 
 from greedyfirst.service.messages import Problem
@@ -24,8 +25,9 @@ def body_of(kind: type) -> type[Operation]:
     return WithBody
 
 
-def with_refusals(document: dict[str, Any]) -> dict[str, Any]:
+def document_of(app: Litestar) -> dict[str, Any]:
     """The document, with what a request gets that is refused."""
+    document: dict[str, Any] = app.openapi_schema.to_schema()
     document["components"]["schemas"]["Problem"] = _inlined(Problem)
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
     refusal = {"description": "Refused", "content": {"application/json": problem}}

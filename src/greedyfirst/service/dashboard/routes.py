@@ -15,6 +15,7 @@ from greedyfirst.service import events, views
 from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
 from greedyfirst.service.dashboard.course_table import course_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
+from greedyfirst.service.documentation import document_of
 from greedyfirst.service.gate import needs, signed
 from greedyfirst.service.refusals import Conflict, Invalid
 from greedyfirst.service.service import DecisionService
@@ -183,7 +184,7 @@ async def decision_page(
 @get("/docs")
 async def documentation(request: Request[Any, Any, Any]) -> Response[str]:
     """The API, for people."""
-    document = request.app.openapi_schema.to_schema()
+    document = document_of(request.app)
     return page(request, "docs.html", **reference.chapters(document))
 
 
