@@ -144,12 +144,22 @@ def chromium():
     return None if browser is None or driver is None else (browser, driver)
 
 
+#: Notes every violation of the content security policy from the first moment of a page.
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation",
+    (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
 @contextmanager
 def opened_browser(width, *, height=900):
     """Chromium without a window, with a page ``width`` pixels wide."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
+    if chromium() is None:
+        raise RuntimeError("Chromium and chromedriver are not installed")
     browser, driver = chromium()
     options = webdriver.ChromeOptions()
     options.binary_location = browser
@@ -162,6 +172,7 @@ def opened_browser(width, *, height=900):
     made = webdriver.Chrome(options=options, service=Service(driver))
     try:
         set_size(made, width, height)
+        made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         yield made
     finally:
         made.quit()

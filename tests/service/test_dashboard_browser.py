@@ -5,7 +5,10 @@ import os
 import urllib.request
 
 import pytest
-from dashboard_tools import DRAWN, chromium, opened_browser, served, wait_for
+from dashboard_tools import DRAWN, KEYS, POLICY, chromium, opened_browser, served, wait_for
+
+from greedyfirst.service.access import hashed
+from greedyfirst.service.sqlite_log import SqliteLog
 
 if chromium() is None and os.environ.get("CI") != "true":
     pytest.skip("Chromium and chromedriver are not installed", allow_module_level=True)
@@ -18,12 +21,6 @@ PATHS = [
     "/docs",
     "/sign-in",
 ]
-#: Notes every violation of the content security policy from the first moment of a page.
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation",
-    (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
-"""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,6 @@ def demo():
 @pytest.fixture(scope="module")
 def browser():
     with opened_browser(1280) as made:
-        made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         yield made
 
 
@@ -105,6 +101,15 @@ def test_everything_can_be_reached_with_the_keyboard(demo, browser):
     assert all(outline != "none" for _, outline in seen)
 
 
+def ask(method, address, body, key=None):
+    headers = {"Content-Type": "application/json"}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    asked = urllib.request.Request(address, json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        return json.load(answer)
+
+
 def decide(address, number):
     context = {
         "age": 40 + number % 40,
@@ -113,13 +118,7 @@ def decide(address, number):
         "gene variant": "common",
         "other drugs": "no",
     }
-    asked = urllib.request.Request(
-        f"{address}/v1/policies/dosing/decisions",
-        json.dumps({"context": context}).encode(),
-        {"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(asked, timeout=30) as answer:
-        return json.load(answer)
+    return ask("POST", f"{address}/v1/policies/dosing/decisions", {"context": context})
 
 
 def test_a_person_drops_the_arm_of_the_alarm(demo, browser):
@@ -156,3 +155,37 @@ def test_a_decision_is_found_from_the_policys_page(demo, browser):
     browser.find_element(By.LINK_TEXT, "Make it again").click()
     said = wait_for(browser, "document.querySelector('.notice')?.textContent")
     assert "the same arm" in said
+
+
+EVIL = "<img src=x onerror=window.violations.push(1)><b>x</b>"
+
+
+def test_a_key_opens_the_pages_and_names_in_charts_are_not_markup(tmp_path, browser):
+    from selenium.webdriver.common.by import By
+
+    log = SqliteLog(tmp_path / "log.db")
+    for name, role in KEYS.items():
+        log.set_access_key(name, role, hashed(f"gf_{name}"))
+    log.close()
+    with served("--db", str(tmp_path / "log.db")) as address:
+        policy = POLICY | {"arms": [EVIL, "other", "none"]}
+        ask("POST", f"{address}/v1/policies", policy, "gf_anna")
+        for number in range(4):
+            context = {"age": 50 + number, "sex": "fm"[number % 2]}
+            decisions = f"{address}/v1/policies/dose/decisions"
+            decision = ask("POST", decisions, {"context": context}, "gf_anna")["decision_id"]
+            ask("PUT", f"{address}/v1/decisions/{decision}/reward", {"value": 1}, "gf_anna")
+        browser.get(f"{address}/policies/dose")
+        wait_for(browser, "location.pathname === '/sign-in'")
+        browser.find_element(By.NAME, "key").send_keys("gf_rita\n")
+        wait_for(browser, "location.pathname === '/policies/dose'")
+        drawn = "document.querySelectorAll('[data-chart=pulls] .legendtext').length === 3"
+        wait_for(browser, drawn)
+        first = browser.find_element(By.CSS_SELECTOR, "[data-chart=pulls] .legendtext")
+        assert first.text == EVIL
+        assert browser.find_elements(By.CSS_SELECTOR, "main img, main b, form.answer") == []
+        assert browser.execute_script("return [window.violations, document.cookie]") == [[], ""]
+        browser.find_element(By.CSS_SELECTOR, ".out button").click()
+        wait_for(browser, "location.pathname === '/sign-in'")
+        browser.get(f"{address}/")
+        assert browser.current_url == f"{address}/sign-in?next=/"

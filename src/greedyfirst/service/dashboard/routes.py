@@ -17,6 +17,7 @@ from greedyfirst.service.dashboard.course_table import course_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.documentation import document_of
 from greedyfirst.service.gate import needs, signed
+from greedyfirst.service.messages import DiversityView
 from greedyfirst.service.refusals import Conflict, Invalid
 from greedyfirst.service.service import DecisionService
 
@@ -100,7 +101,7 @@ def _raised(service: DecisionService, policy: str) -> dict[str, float]:
     return raised
 
 
-def _charted(diversity: Any) -> list[tuple[int, str]]:
+def _charted(diversity: DiversityView) -> list[tuple[int, str]]:
     """Number and name of the arms that get a chart: the least diverse, if they are many."""
     arms = [(number, arm) for number, arm in enumerate(diversity.arms) if arm.in_use]
     if len(arms) > _MOST_CHARTS:

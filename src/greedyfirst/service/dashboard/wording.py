@@ -25,6 +25,11 @@ MODES = {
     "fallback": "exploring: it also tries arms that look worse, to learn about them",
     "not tested": "not tested: the policy explores by its own rules",
 }
+ANSWERED = {
+    "explore": "Exploring was begun",
+    "drop": "The arm was dropped",
+    "hold": "The arm was kept, and is not tested any more",
+}
 _MOST_NAMED = 3
 _NAMED_FROM = 0.3
 
@@ -158,10 +163,3 @@ def happened(entry: AuditEntry) -> str:
             return f"{count(event['rows'])} rows from elsewhere were learned."
         case _:
             return f"The features were changed to version {event['version']}."
-
-
-ANSWERED = {
-    "explore": "Exploring was begun",
-    "drop": "The arm was dropped",
-    "hold": "The arm was kept, and is not tested any more",
-}
