@@ -1,0 +1,267 @@
+"""A client of the decision service."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, urlencode
+
+from greedyfirst.client.errors import InvalidError
+from greedyfirst.client.exchange import Exchange
+from greedyfirst.validation import number, whole_number, wrong
+
+ROWS_PER_IMPORT = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """The arm for a context, and why."""
+
+    decision_id: str
+    policy: str
+    arm: str
+    #: "greedy", "forced", "fallback" or "policy".
+    mode: str
+    step: int
+    at: float
+    model_version: int
+    schema_version: int
+    expected_rewards: dict[str, float]
+    contributions: dict[str, float]
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Self:
+        """From the service's answer; what later releases add to it is left out."""
+        return cls(**{field.name: answer[field.name] for field in fields(cls)})
+
+
+class Client:
+    """Talks to a decision service; may be used by several threads at once.
+
+    Parameters
+    ----------
+    url
+        Where the service is.
+    key
+        The access key, where the service has keys.
+    timeout
+        Seconds that a try may take; calls that can be long work for the service have five minutes
+        (the first policy of a kind is compiled, a change of schema learns everything again).
+    retries
+        How often a call is tried again when there is no answer, or 429 or 503. Pauses between tries
+        double from 0.1 s to 10 s, with chance in them so that clients do not come back together.
+
+    Notes
+    -----
+    Methods return what the service answers, as plain data. They raise ValueError for arguments that
+    cannot be sent, and the :class:`ServiceError` that fits for refusals; :class:`UnavailableError`
+    leaves open whether the call has been recorded.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8000",
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        retries: int = 5,
+    ) -> None:
+        self._exchange = Exchange(url, key, timeout, retries)
+
+    # ---------------------------------------------------------------- decisions and rewards
+
+    def decide(
+        self,
+        policy: str,
+        context: Mapping[str, Any],
+        *,
+        eligible_arms: Sequence[str] | None = None,
+    ) -> Decision:
+        """Choose an arm for a context, a value for each feature by its name."""
+        if not isinstance(context, Mapping):
+            raise wrong("context", context, "a mapping from feature names to values")
+        body: dict[str, Any] = {"context": dict(context)}
+        if eligible_arms is not None:
+            if isinstance(eligible_arms, str) or not isinstance(eligible_arms, Sequence):
+                raise wrong("eligible_arms", eligible_arms, "a sequence of names of arms")
+            body["eligible_arms"] = list(eligible_arms)
+        return Decision.of(self._post(_policy(policy, "/decisions"), body))
+
+    def reward(self, decision: Decision | str, value: float, *, part: str = "") -> str:
+        """Give a decision its reward: "counted", "late", or "duplicate" if it was there already.
+
+        A call that was tried again may say "duplicate" of its own first try.
+        """
+        if not isinstance(part, str):
+            raise wrong("part", part, "text")
+        body = {"value": number("value", value), "part": part}
+        answer = self._ask("PUT", _decision(decision, "/reward"), body)
+        return str(answer["outcome"])
+
+    def decision(self, decision: Decision | str) -> dict[str, Any]:
+        """A decision, its context and what came of it."""
+        return dict(self._ask("GET", _decision(decision)))
+
+    def replay(self, decision: Decision | str) -> dict[str, Any]:
+        """A decision as it was logged, and made again from the log: are they the ``same``?"""
+        return dict(self._ask("GET", _decision(decision, "/replay"), patient=True))
+
+    # ---------------------------------------------------------------- policies
+
+    def create_policy(self, specification: Mapping[str, Any]) -> dict[str, Any]:
+        """Create a policy; the same one again is no error."""
+        if not isinstance(specification, Mapping):
+            raise wrong("specification", specification, "a mapping with name, arms and features")
+        return self._post("/v1/policies", specification, patient=True)
+
+    def policy(self, policy: str) -> dict[str, Any]:
+        """A policy and how it stands."""
+        return dict(self._ask("GET", _policy(policy)))
+
+    def diversity(self, policy: str) -> dict[str, Any]:
+        """How diverse each arm's samples are, and the open alarms."""
+        return dict(self._ask("GET", _policy(policy, "/diversity")))
+
+    def resolve(
+        self, policy: str, arm: str, resolution: str, *, who: str, why: str
+    ) -> dict[str, Any]:
+        """Answer an alarm: "explore", "drop" the arm, or "hold" on to greedy."""
+        body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
+        return self._post(_policy(policy, "/resolutions"), body)
+
+    def add_arm(
+        self, policy: str, arm: str, *, who: str, why: str, initial_pulls: int | None = None
+    ) -> dict[str, Any]:
+        """Add an arm."""
+        body = {"arm": arm, "who": who, "why": why, "initial_pulls": initial_pulls}
+        return self._post(_policy(policy, "/arms"), body)
+
+    def retire_arm(self, policy: str, arm: str, *, who: str, why: str) -> dict[str, Any]:
+        """Retire an arm: it is chosen no more."""
+        return self._post(_policy(policy, "/retirements"), {"arm": arm, "who": who, "why": why})
+
+    def import_history(
+        self, policy: str, rows: Iterable[Mapping[str, Any]], *, who: str, why: str
+    ) -> dict[str, Any]:
+        """Learn rows of ``context``, ``arm`` and ``reward`` from elsewhere.
+
+        They are sent a thousand at a time, each thousand learned as a whole or not at all. An error
+        says which thousand it is about; those before it have been learned.
+        """
+        path, source, first = _policy(policy, "/history"), iter(rows), 0
+        while chunk := [dict(row) for row in islice(source, ROWS_PER_IMPORT)]:
+            try:
+                self._post(path, {"rows": chunk, "who": who, "why": why})
+            except InvalidError as error:
+                where = f"from row {first} on: {error.sentence}" if first else error.sentence
+                raise InvalidError(error.status, where) from None
+            first += len(chunk)
+        return self.policy(policy)
+
+    def change_schema(
+        self,
+        policy: str,
+        features: Sequence[Mapping[str, Any]],
+        *,
+        who: str,
+        why: str,
+        intercept: bool = True,
+        fill: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Give the policy other features; the schema's new version. Never tried again by itself."""
+        body = {
+            "features": [dict(feature) for feature in features],
+            "intercept": intercept,
+            "fill": dict(fill or {}),
+            "who": who,
+            "why": why,
+        }
+        answer = self._ask("PUT", _policy(policy, "/schema"), body, retries=0, patient=True)
+        return int(answer["schema_version"])
+
+    def audit(
+        self, policy: str, *, before: int | None = None, limit: int = 100
+    ) -> list[dict[str, Any]]:
+        """What people and the diversity test did, newest first; ``before`` an entry's number."""
+        query = {"limit": whole_number("limit", limit, at_least=1, at_most=1000)}
+        if before is not None:
+            query["before"] = whole_number("before", before, at_least=1)
+        return list(self._ask("GET", _policy(policy, f"/audit?{urlencode(query)}")))
+
+    def export(self, policy: str, path: str | Path) -> None:
+        """Write all decisions and their rewards to a Parquet file."""
+        target = Path(path)
+        content = self._exchange.ask("GET", _policy(policy, "/export"), None, {}, patient=True)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the connections; a later call opens one again."""
+        self._exchange.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _post(self, path: str, body: Mapping[str, Any], *, patient: bool = False) -> dict[str, Any]:
+        """Send what changes something, with a key that stays the same through all tries."""
+        return dict(self._ask("POST", path, body, key=uuid.uuid4().hex, patient=patient))
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        **options: Any,
+    ) -> Any:
+        content = None if body is None else _json(body)
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return json.loads(self._exchange.ask(method, path, content, headers, **options))
+
+
+def _policy(policy: str, rest: str = "") -> str:
+    return f"/v1/policies/{quote(_text('policy', policy), safe='')}{rest}"
+
+
+def _decision(decision: Decision | str, rest: str = "") -> str:
+    known = decision.decision_id if isinstance(decision, Decision) else decision
+    if not isinstance(known, str) or not known:
+        raise wrong("decision", decision, "a Decision, or the decision_id of one")
+    return f"/v1/decisions/{quote(known, safe=':')}{rest}"
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise wrong(name, value, "non-empty text")
+    return value
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    """The body as JSON; the error names the argument that cannot be sent."""
+    for name, value in body.items():
+        try:
+            json.dumps(value, allow_nan=False, default=_number)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise wrong(name, value, f"something that JSON can hold ({error})") from None
+    return json.dumps(body, default=_number).encode()
+
+
+def _number(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not plain data")

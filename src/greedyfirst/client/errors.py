@@ -1,0 +1,48 @@
+"""What may go wrong when the service is asked for something."""
+
+from __future__ import annotations
+
+
+class ServiceError(Exception):
+    """An answer that is a refusal, or no answer at all.
+
+    ``status`` is the HTTP status, None without an answer; ``sentence`` says what was wrong.
+    """
+
+    def __init__(self, status: int | None, sentence: str) -> None:
+        super().__init__(sentence if status is None else f"{sentence} (status {status})")
+        self.status, self.sentence = status, sentence
+
+
+class InvalidError(ServiceError):
+    """What was sent makes no sense to the service (400, 413, 422)."""
+
+
+class NotAllowedError(ServiceError):
+    """The key is missing, unknown, or may not do this (401, 403)."""
+
+
+class NotFoundError(ServiceError):
+    """There is nothing of that name (404)."""
+
+
+class ConflictError(ServiceError):
+    """It contradicts what has been recorded (409)."""
+
+
+class UnavailableError(ServiceError):
+    """No answer, or "later" (429, 503), at every try; it may or may not have been recorded."""
+
+
+#: The class of each status.
+BY_STATUS: dict[int, type[ServiceError]] = {
+    400: InvalidError,
+    401: NotAllowedError,
+    403: NotAllowedError,
+    404: NotFoundError,
+    409: ConflictError,
+    413: InvalidError,
+    422: InvalidError,
+    429: UnavailableError,
+    503: UnavailableError,
+}
