@@ -1,0 +1,169 @@
+"""The decision service as its documents tell it, in memory and without a log: the judge of tests.
+
+What is learned, and by which arm a context is answered, is left to the library's own ``Agent``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from greedyfirst import Agent, GreedyFirst
+
+WAIT = 10.0
+
+
+@dataclass
+class Decision:
+    """A decision and what came of it."""
+
+    context: dict[str, Any]
+    arm: str
+    deadline: float
+    rewards: dict[str, float] = field(default_factory=dict)
+    late: dict[str, float] = field(default_factory=dict)
+    open: bool = True
+
+
+class Reference:
+    """One policy with arms, rewards that wait, and features x (number), s (f or m), later w."""
+
+    def __init__(self, *, summed: bool, default: float | None, seed: int) -> None:
+        self.summed, self.default, self.seed = summed, default, seed
+        self.version, self.now = 1, 0.0
+        self.decisions: list[Decision] = []
+        self.learned: list[tuple[dict[str, Any], str, float]] = []
+        self.counts = dict.fromkeys(["late", "defaulted", "missing", "imported"], 0)
+        self.agent = self._new_agent(("a", "b", "c"))
+
+    def _new_agent(self, arms: tuple[str, ...]) -> Agent:
+        names = ("intercept", "x", "s=m", "w")[: 3 + (self.version > 1)]
+        policy = GreedyFirst(on_alarm="hold", t0=12)
+        return Agent(
+            policy,
+            n_arms=len(arms),
+            n_features=len(names),
+            seed=self.seed,
+            arm_names=arms,
+            feature_names=names,
+        )
+
+    def encoded(self, context: dict[str, Any]) -> Any:
+        numbers = [1.0, float(context["x"]), float(context["s"] == "m")]
+        if self.version > 1:
+            numbers.append(float(context.get("w", 0.5)))
+        return np.array(numbers)
+
+    @property
+    def in_use(self) -> list[str]:
+        dropped = self.agent.dropped
+        return [name for name, gone in zip(self.agent.arm_names, dropped, strict=True) if not gone]
+
+    def decide(self, context: dict[str, Any], eligible: list[str] | None) -> str:
+        arm = self.agent.arm_names[self.agent.choose(self.encoded(context), eligible=eligible)]
+        self.decisions.append(Decision(context, arm, self.now + WAIT))
+        return arm
+
+    def reward(self, step: int, part: str, value: float) -> int | str:
+        """ "counted", "duplicate" or "late", or the HTTP status of a refusal."""
+        if not 1 <= step <= len(self.decisions):
+            return 404
+        if part and not self.summed:
+            return 422
+        decision = self.decisions[step - 1]
+        for known, outcome in ((decision.rewards, "duplicate"), (decision.late, "late")):
+            if part in known:
+                return outcome if known[part] == value else 409
+        if not decision.open:
+            decision.late[part] = value
+            self.counts["late"] += 1
+            return "late"
+        decision.rewards[part] = value
+        if not self.summed:
+            self._learn(step, value)
+        return "counted"
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        for step, decision in enumerate(self.decisions, start=1):
+            if decision.open and self.now > decision.deadline:
+                if decision.rewards:
+                    self._learn(step, sum(decision.rewards.values()))
+                elif self.default is not None:
+                    self.counts["defaulted"] += 1
+                    self._learn(step, self.default)
+                else:
+                    self.counts["missing"] += 1
+                    decision.open = False
+
+    def _learn(self, step: int, value: float) -> None:
+        decision = self.decisions[step - 1]
+        decision.open = False
+        self.agent.update(self.encoded(decision.context), decision.arm, value, step=step)
+        self.learned.append((decision.context, decision.arm, value))
+
+    def bring(self, rows: list[tuple[dict[str, Any], str, float]]) -> None:
+        for context, arm, value in rows:
+            self.agent.update(self.encoded(context), arm, value, step=0)
+            self.learned.append((context, arm, value))
+        self.counts["imported"] += len(rows)
+
+    def resolve(self, arm: str, resolution: str) -> int:
+        if arm not in self.agent.arm_names:
+            return 404
+        if resolution == "explore":
+            if self.agent.diversity().mode == "fallback":
+                return 409
+            self.agent.explore()
+        elif resolution == "hold":
+            self.agent.keep_greedy(arm)
+        elif self.in_use == [arm] or arm not in self.in_use:
+            return 409
+        else:
+            self.agent.drop_arm(arm)
+        return 201
+
+    def retire(self, arm: str) -> int:
+        if arm not in self.agent.arm_names:
+            return 404
+        if self.in_use == [arm] or arm not in self.in_use:
+            return 409
+        self.agent.retire_arm(arm)
+        return 201
+
+    def add(self, arm: str) -> int:
+        if arm in self.agent.arm_names:
+            return 409
+        self.agent.add_arm(arm)
+        return 201
+
+    def add_feature(self) -> None:
+        """The feature w, which had been 0.5; all is learned again."""
+        self.version = 2
+        before, self.agent = self.agent, self._new_agent(self.agent.arm_names)
+        for context, arm, value in self.learned:
+            self.agent.update(self.encoded(context), arm, value, step=0)
+        self.agent.decisions = before.decisions
+        self.agent.joined, self.agent.foreign = before.joined, before.foreign
+        if before.diversity().mode == "fallback":
+            self.agent.explore()
+        for number, arm in enumerate(before.arm_names):
+            if before.dropped[number]:
+                self.agent.retire_arm(arm)
+
+    def expected_view(self) -> dict[str, Any]:
+        """What the service must show of the policy."""
+        report = self.agent.diversity()
+        return self.counts | {
+            "decisions": len(self.decisions),
+            "joined": len(self.learned) - self.counts["imported"],
+            "pending": sum(decision.open for decision in self.decisions),
+            "schema_version": self.version,
+            "mode": report.mode,
+            "arms": [
+                {"name": arm.name, "pulls": arm.pulls, "in_use": arm.name in self.in_use}
+                for arm in report.arms
+            ],
+        }
