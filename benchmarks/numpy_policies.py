@@ -201,7 +201,7 @@ class Greedy:
 
 
 class OLSBandit(Greedy):
-    """`greedyfirst.OLSBandit` with q = 1: greedy among arms that pass the forced samples' filter."""
+    """`greedyfirst.OLSBandit` with q = 1: greedy among arms that pass the filter."""
 
     def __init__(self, n_arms: int, d: int, pulls: int, h: float) -> None:
         super().__init__(n_arms, d, pulls)

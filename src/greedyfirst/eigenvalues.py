@@ -2,8 +2,8 @@
 
 The smallest one: Householder reflections make the matrix tridiagonal, bisection finds the
 eigenvalue by asking whether one is below a number, and the factorisations of the shifted matrix
-from the top and from the bottom meet in its eigenvector. The largest one: conjugate gradients on the
-Rayleigh quotient u'au/u'u from a guess, for matrices that change little from call to call.
+from the top and from the bottom meet in its eigenvector. The largest one: conjugate gradients on
+the Rayleigh quotient u'au/u'u from a guess, for matrices that change little from call to call.
 """
 
 from __future__ import annotations

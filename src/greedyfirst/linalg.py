@@ -90,10 +90,10 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
     """out = a⁻¹ for a symmetric positive definite a, by sweeps. Cost d³/2.
 
     Each sweep takes in one row and column; the lower triangle becomes that of -a⁻¹, and the upper
-    one only lends a place for the pivot's column. Rows and columns are first scaled to a unit diagonal, which makes the result independent of
-    the units of the features: scales that differ by 10⁸ cost no digits. Positive definite
-    matrices need no pivoting. Returns False, with ``out`` undefined, when a is not numerically
-    positive definite.
+    one only lends a place for the pivot's column. Rows and columns are first scaled to a unit
+    diagonal, which makes the result independent of the units of the features: scales that differ
+    by 10⁸ cost no digits. Positive definite matrices need no pivoting. Returns False, with ``out``
+    undefined, when a is not numerically positive definite.
     """
     d = a.shape[0]
     for i in range(d):

@@ -1,4 +1,4 @@
-"""A classified table replayed: costs against counts by hand, reasons, files, refusals."""
+"""A classified table replayed: costs against counts by hand, reasons, files."""
 
 import csv
 import json
@@ -155,40 +155,3 @@ def test_the_command_writes_curves_picture_page_and_schema(tmp_path, monkeypatch
     schema = Schema.load(tmp_path / "made" / "patients-schema.json")
     assert schema.encode(frame).shape == (120, 4)
     assert json.loads((tmp_path / "made" / "patients-schema.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "expected"),
-    [
-        ("", ["--label", "dose"], "is empty"),
-        ("a,dose\n1,x\n2,x\n", ["--label", "dose"], "at least two classes"),
-        ("a,b,dose\n1,5,x\n2,5,y\n", ["--label", "dose"], "'b'"),
-        ("a,dose\n1,x\n2,y\n", ["--label", "dosis"], "dosis"),
-        ("a,dose\n1,x\n2,y\n3,y\nred,x\n5,x\n", ["--label", "dose"], "red"),
-        ("a,dose\n1,x\n2\n", ["--label", "dose"], "data row 2"),
-        ("a,dose\n1,x\n,y\n", ["--label", "dose"], "'a'"),
-        ("a,dose\n1,x\n2,y\n", [], "--label"),
-        ("a,dose\n1,x\n2,y\n", ["--label", "dose", "--permutations", "0"], "--permutations"),
-    ],
-    ids=[
-        "empty",
-        "one class",
-        "constant column",
-        "no such label",
-        "text among numbers",
-        "ragged row",
-        "missing value",
-        "no label",
-        "no orders",
-    ],
-)
-def test_bad_tables_are_refused_in_one_sentence(
-    tmp_path, monkeypatch, capsys, content, arguments, expected
-):
-    (tmp_path / "t.csv").write_text(content)
-    code, said, errors = call(
-        monkeypatch, capsys, "replay", tmp_path / "t.csv", *arguments, "--out", tmp_path
-    )
-    assert (code, said) == (2, "")
-    assert expected in errors
-    assert len(errors.splitlines()) == 1

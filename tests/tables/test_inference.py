@@ -196,9 +196,10 @@ def test_bad_frames():
     ],
 )
 def test_labels(cells, codes, classes):
-    found, names = read_labels(pd.DataFrame({"y": cells}, index=[7, 7, 7]), "y")
+    once = pd.DataFrame({"y": cells}, index=[7, 7, 7])
+    found, names = read_labels(pd.concat([once, once]), "y")
     assert found.dtype == np.int64
-    assert (found.tolist(), names) == (codes, classes)
+    assert (found.tolist(), names) == (codes * 2, classes)
 
 
 BAD_LABELS = {
@@ -209,6 +210,8 @@ BAD_LABELS = {
         "y",
         "'y' has 101 different values.*not to be a column of classes",
     ),
+    "one a row": (["a", "b", "c"], "y", "'y' has 3 different values in 3 rows"),
+    "long": (["a", "b" * 2000], "y", "'y', data row 2 has 2000 characters"),
     "unknown": (["a", "b"], "Y", r"label must be .*\(close: 'y'\), got 'Y'"),
     "dates": (DAYS, "y", "'y', data row 1 must be text, numbers or true/false"),
 }

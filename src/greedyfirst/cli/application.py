@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -26,6 +28,20 @@ BAD_INPUT, INTERRUPTED = 2, 130
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
 Out = Annotated[Path, typer.Option(help="Where files go.")]
+
+
+@contextmanager
+def directory_for(files: Path) -> Iterator[None]:
+    """A directory made before the work; what was made goes again if the work comes to nothing."""
+    above = [path for path in (files, *files.parents) if not path.exists()]
+    files.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in above:
+            if not any(path.iterdir()):
+                path.rmdir()
+        raise
 
 
 def _version(wanted: bool) -> None:
@@ -58,7 +74,10 @@ def main() -> None:
         sys.exit(0)
     except typer.TyperException as error:
         _refuse(error.format_message())
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        named = error.filename is not None and error.strerror
+        _refuse(f"{error.filename}: {error.strerror.lower()}" if named else str(error))
+    except ValueError as error:
         _refuse(str(error))
     else:
         if code == INTERRUPTED:

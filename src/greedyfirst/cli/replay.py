@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app
+from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
@@ -67,22 +67,22 @@ def replay(
     frame, column = read_named(table, label, data_dir, header=not no_header)
     name = Path(table).name.split(".")[0]
     rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
-    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    replayed = replay_table(
-        frame,
-        label=column,
-        source=Path(table).name,
-        drop=tuple(drop or ()),
-        categorical=tuple(categorical or ()),
-        intercept=intercept,
-        standardise=standardise,
-        normalise=normalise,
-        impute=impute,
-        costs=rewards,
-        permutations=permutations,
-        seed=seed,
-        n_jobs=jobs,
-    )
+    with directory_for(out):
+        replayed = replay_table(
+            frame,
+            label=column,
+            source=Path(table).name,
+            drop=tuple(drop or ()),
+            categorical=tuple(categorical or ()),
+            intercept=intercept,
+            standardise=standardise,
+            normalise=normalise,
+            impute=impute,
+            costs=rewards,
+            permutations=permutations,
+            seed=seed,
+            n_jobs=jobs,
+        )
     typer.echo(replayed.table())
     for sentence in verdict(replayed):
         typer.echo(sentence)

@@ -22,8 +22,8 @@ every ``REFRESH_ROWS`` rows, so it costs next to nothing.
 
 The ridge of ``warmup="ridge"`` has a penalty p² that falls with every row, so no inverse serves
 twice. :math:`P = (G + q^2I)^{-1}` is kept by rank-one updates for a q² within ``NEAR`` of p², and
-:math:`\hat\\beta \leftarrow P(m - (p^2 - q^2)\hat\\beta)` repeated from the last estimate: each time the
-error falls to ``NEAR`` of it or less.
+:math:`\hat\beta \leftarrow P(m - (p^2 - q^2)\hat\beta)` is repeated from the last estimate on: the
+error falls to ``NEAR`` of it or less each time.
 
 G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
 adding four at once costs little more than adding one (:func:`settle`).
@@ -66,8 +66,8 @@ BLOCK = 4
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
-# How far, as a share of it, the ridge's penalty may be from that of the inverse in use. Its estimate
-# is corrected until it changes by less than a share ``LAST_CHANGE``, which rounding may prevent.
+# How far, as a share, the ridge's penalty may be from that of the inverse in use. Its estimate is
+# corrected until it changes by less than a share ``LAST_CHANGE``, which rounding may prevent.
 NEAR = 0.05
 LAST_CHANGE = 1e-10
 CORRECTIONS = 20

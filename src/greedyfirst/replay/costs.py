@@ -17,8 +17,11 @@ def read_costs(path: Path, classes: Sequence[str]) -> tuple[FloatArray, tuple[st
     The file is a CSV table: its header names the arms after a first cell that is not read, and each
     row begins with a class.
     """
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file) if row]
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(f"{path} is not CSV in UTF-8; save the rewards as such a file") from None
     if len(rows) < 2 or len(rows[0]) < 2:
         raise wrong(
             str(path), f"{len(rows)} rows", "a header that names the arms, and a row per class"

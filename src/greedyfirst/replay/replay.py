@@ -25,12 +25,15 @@ from greedyfirst.policies import (
 from greedyfirst.problems import TableProblem
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.tables import infer_schema, normalise_rows, read_labels
+from greedyfirst.tables.columns import first_row
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray, array, whole_number, wrong
 
 if TYPE_CHECKING:
     import pandas
 
+# Squares of larger numbers, summed over the rows, would not be finite.
+LARGEST_CONTEXT = 1e150
 GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Always the same arm"
 
 
@@ -178,9 +181,7 @@ def replay_table(
         standardise=standardise,
         impute=impute,
     )
-    contexts = schema.encode(frame)
-    if normalise:
-        contexts = normalise_rows(contexts)
+    contexts = _contexts(frame, schema, normalise=normalise)
     if costs is None:
         per_class, arms = np.eye(len(classes)), classes
     else:
@@ -204,3 +205,24 @@ def replay_table(
     return Replay(
         source=source, result=result, schema=schema, arms=arms, counts_errors=costs is None
     )
+
+
+def _contexts(frame: pandas.DataFrame, schema: Schema, *, normalise: bool) -> FloatArray:
+    """The encoded rows (n, d)."""
+    contexts = schema.encode(frame)
+    if normalise:
+        zero = ~contexts.any(axis=1)
+        if zero.any():
+            raise ValueError(
+                f"data row {first_row(zero)} is 0 in every column, so it has no length to be "
+                "divided by; add an intercept or do not normalise"
+            )
+        return normalise_rows(contexts)
+    largest = np.maximum(contexts.max(axis=0), -contexts.min(axis=0))
+    if largest.max() > LARGEST_CONTEXT:
+        column = int(largest.argmax())
+        raise ValueError(
+            f"column {schema.feature_names[column]!r} has values up to {largest[column]:.3g}, "
+            "whose squares are not finite; standardise it or change its unit"
+        )
+    return contexts

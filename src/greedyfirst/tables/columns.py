@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from greedyfirst.validation import wrong
 
 CodeArray = NDArray[np.int64]
+LONGEST_LEVEL = 1000  # characters: longer text is no name of a category
 _EXACT = 2.0**53  # above it a float no longer tells whole numbers apart
 
 
@@ -95,6 +96,12 @@ def factorise(name: str, column: pd.Series) -> tuple[CodeArray, list[str]]:
             row = int(np.argmax(codes == code)) + 1
             expected = "text, numbers or true/false"
             raise wrong(f"column {name!r}, data row {row}", value, expected)
+        if len(level) > LONGEST_LEVEL:
+            row = int(np.argmax(codes == code)) + 1
+            raise ValueError(
+                f"column {name!r}, data row {row} has {len(level)} characters, expected at most "
+                f"{LONGEST_LEVEL} in a category: shorten the cell or leave the column out"
+            )
         levels.append(level)
     return codes.astype(np.int64, copy=False), levels
 

@@ -68,7 +68,10 @@ def infer_schema(
         choice("impute", impute, IMPUTATIONS)
     kept = [name for name in columns if name not in dropped]
     if not kept:
-        raise ValueError(f"no column of {columns} is left as a feature; drop fewer")
+        raise ValueError(
+            f"no column is left as a feature beside {', '.join(map(repr, sorted(dropped)))}; add "
+            "columns, or drop fewer"
+        )
     features: list[Numeric | Categorical] = []
     fills: dict[str, float | str] = {}
     feature: Numeric | Categorical
@@ -100,10 +103,11 @@ def read_labels(frame: pd.DataFrame, label: str) -> tuple[CodeArray, tuple[str, 
     classes = sort_levels(levels)
     if len(classes) < 2:
         raise wrong(f"label column {label!r}", classes, "of at least two classes")
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > max(2, min(MOST_CLASSES, len(codes) // 2)):
         raise ValueError(
-            f"label column {label!r} has {len(classes)} different values, expected at most "
-            f"{MOST_CLASSES}: it seems not to be a column of classes"
+            f"label column {label!r} has {len(classes)} different values in {_rows(len(codes))}, "
+            f"expected at most {MOST_CLASSES} and at most one for every two rows: it seems not to "
+            "be a column of classes"
         )
     return _positions(levels, classes)[codes], classes
 
@@ -121,6 +125,11 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
+def _option(option: str, name: str) -> str:
+    """How to name a column in an option, from Python and on the command line."""
+    return f"{option}=[{name!r}] (--{option} {name})"
+
+
 def _positions(levels: list[str], order: tuple[str, ...]) -> CodeArray:
     place = {level: i for i, level in enumerate(order)}
     return np.array([place[level] for level in levels], dtype=np.int64)
@@ -129,11 +138,13 @@ def _positions(levels: list[str], order: tuple[str, ...]) -> CodeArray:
 def _check_missing(name: str, column: pd.Series, impute: str | None) -> None:
     missing = column.isna().to_numpy()
     if missing.all():
-        raise ValueError(f"column {name!r} has no values at all; drop it with drop=[{name!r}]")
+        raise ValueError(
+            f"column {name!r} has no values at all; drop it with {_option('drop', name)}"
+        )
     if impute is None and missing.any():
         raise ValueError(
             f"column {name!r} has missing values in {_rows(int(missing.sum()))}, first in data row "
-            f"{first_row(missing)}; fill them, or set impute to 'mean', 'median' or 'most-frequent'"
+            f"{first_row(missing)}; fill them, or impute them (mean, median or most-frequent)"
         )
 
 
@@ -148,7 +159,7 @@ def _is_categorical(name: str, column: pd.Series) -> bool:
     if kind not in ("string", "mixed-integer", "mixed"):
         raise ValueError(
             f"column {name!r} holds {kind} values; expected numbers, text or true/false: "
-            f"convert it or drop it with drop=[{name!r}]"
+            f"convert it or drop it with {_option('drop', name)}"
         )
     _check_text(name, column)
     return True
@@ -165,20 +176,20 @@ def _check_text(name: str, column: pd.Series) -> None:
     if not bad.any():
         raise ValueError(
             f"column {name!r} holds numbers as text; convert it to numbers, or declare it with "
-            f"categorical=[{name!r}]"
+            f"{_option('categorical', name)}"
         )
     row = first_row(bad)
     raise ValueError(
         f"text in a numeric column: column {name!r}, data row {row} is "
         f"{str(column.iloc[row - 1])[:80]!r}, expected a number; declare it with "
-        f"categorical=[{name!r}] or correct the cell"
+        f"{_option('categorical', name)} or correct the cell"
     )
 
 
 def _constant(name: str, value: Any) -> ValueError:
     return ValueError(
         f"column {name!r} is constant ({value!r} in every row), expected different values; drop it "
-        f"with drop=[{name!r}] (intercept=True gives a constant feature)"
+        f"with {_option('drop', name)} ; an intercept is a constant feature"
     )
 
 
@@ -191,7 +202,7 @@ def _categorical(name: str, column: pd.Series) -> tuple[Categorical, str]:
         raise ValueError(
             f"column {name!r} has {len(levels)} different values in {_rows(len(column))}, expected "
             f"at most {MOST_LEVELS} and at most one for every two rows: if it is an identifier, "
-            f"drop it with drop=[{name!r}]"
+            f"drop it with {_option('drop', name)}"
         )
     counts = np.bincount(_positions(found, levels)[codes[codes >= 0]], minlength=len(levels))
     return Categorical(name, levels), levels[int(np.argmax(counts))]
