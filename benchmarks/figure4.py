@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import greedyfirst
+import numpy_play
 import numpy_policies
 from figure2 import peak_memory
 from greedyfirst import Policy, simulate
@@ -55,7 +56,7 @@ class Contest(NamedTuple):
     """A policy, and how it is made anew in NumPy from a run's uniform draws."""
 
     policy: Policy
-    numpy: Callable[[np.ndarray], numpy_policies.NumpyPolicy]
+    numpy: Callable[[np.ndarray], numpy_play.NumpyPolicy]
 
 
 def load(name: str, directory: Path) -> TableProblem:
@@ -93,7 +94,7 @@ def contests(data: DataSet, n_arms: int, d: int) -> dict[str, Contest]:
         ),
         "Prior-dependent TS": Contest(
             greedyfirst.ThompsonSampling(),
-            lambda draws: numpy_policies.ThompsonSampling(n_arms, d, numpy_policies.normals(draws)),
+            lambda draws: numpy_policies.ThompsonSampling(n_arms, d, numpy_play.normals(draws)),
         ),
     }
 
@@ -103,8 +104,8 @@ def numpy_run(problem: TableProblem, contest: Contest, instance: int) -> float:
     source = np.random.SeedSequence(SEED, spawn_key=(instance,))
     draw = problem.draw(np.random.default_rng(source), problem.n_rows)
     seed = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
-    uniforms = numpy_policies.uniforms(seed, problem.n_rows, 2 * problem.n_arms)
-    return numpy_policies.play(contest.numpy(uniforms), draw, uniforms)
+    uniforms = numpy_play.uniforms(seed, problem.n_rows, 2 * problem.n_arms)
+    return numpy_play.play(contest.numpy(uniforms), draw, uniforms)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -75,8 +75,8 @@ def main() -> None:
     except typer.TyperException as error:
         _refuse(error.format_message())
     except OSError as error:
-        named = error.filename is not None and error.strerror
-        _refuse(f"{error.filename}: {error.strerror.lower()}" if named else str(error))
+        reason = (error.strerror or "").lower()
+        _refuse(f"{error.filename}: {reason}" if error.filename and reason else str(error))
     except ValueError as error:
         _refuse(str(error))
     else:

@@ -20,11 +20,6 @@ Rounding is kept in check from G and m, which only ever add up: whenever det G h
 elimination that is blind to the features' units. That happens O(log n) times and once
 every ``REFRESH_ROWS`` rows, so it costs next to nothing.
 
-The ridge of ``warmup="ridge"`` has a penalty p² that falls with every row, so no inverse serves
-twice. :math:`P = (G + q^2I)^{-1}` is kept by rank-one updates for a q² within ``NEAR`` of p², and
-:math:`\hat\beta \leftarrow P(m - (p^2 - q^2)\hat\beta)` is repeated from the last estimate on: the
-error falls to ``NEAR`` of it or less each time.
-
 G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
 adding four at once costs little more than adding one (:func:`settle`).
 """
@@ -47,9 +42,9 @@ from greedyfirst.compilation import (
     rare_kernel,
     template_kernel,
 )
-from greedyfirst.eigenvalues import largest_eigenvalue
 from greedyfirst.linalg import add_outer, copy, invert, multiply, orthogonalise
 from greedyfirst.memory import Memory
+from greedyfirst.models.ridge import ridge
 from greedyfirst.models.span import widen
 from greedyfirst.validation import FloatArray
 from greedyfirst.vector_loops import add_multiple, add_multiples, inner
@@ -65,12 +60,6 @@ REFRESH_ROWS = 2000
 BLOCK = 4
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
-
-# How far, as a share, the ridge's penalty may be from that of the inverse in use. Its estimate is
-# corrected until it changes by less than a share ``LAST_CHANGE``, which rounding may prevent.
-NEAR = 0.05
-LAST_CHANGE = 1e-10
-CORRECTIONS = 20
 
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
 # rows not yet in G, q² of the ridge's inverse.
@@ -199,7 +188,19 @@ def repair_row(
     if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
     if numbers[RANK] < d and warmup == RIDGE:
-        ridge(numbers, vectors, matrices, x, model.scratch, model.scratch_matrices[0])
+        fresh = numbers[COUNT] % REFRESH_ROWS == 0.0
+        numbers[PENALTY] = ridge(
+            matrices[GRAM],
+            vectors[MOMENT],
+            numbers[COUNT],
+            x,
+            0.0 if fresh else numbers[PENALTY],
+            matrices[RIDGE_INVERSE],
+            vectors[TOP],
+            vectors[ESTIMATE],
+            model.scratch,
+            model.scratch_matrices[0],
+        )
     elif numbers[RANK] < d and warmup == PINV:
         copy(vectors[SOLUTION], vectors[ESTIMATE])
 
@@ -292,48 +293,6 @@ def refresh(
         residual[i] = vectors[MOMENT, i] - inner(gram[i], solution)
     for i in range(d):
         solution[i] += inner(inverse[i], residual)
-
-
-@rare_kernel
-def ridge(
-    numbers: FloatArray,
-    vectors: FloatArray,
-    matrices: FloatArray,
-    x: FloatArray,
-    scratch: FloatArray,
-    matrix: FloatArray,
-) -> None:
-    """Estimate (G + p²I)⁻¹m with p = ‖X‖₂/n, x the last row: used only while G is singular."""
-    d = x.shape[0]
-    gram, inverse, v = matrices[GRAM], matrices[RIDGE_INVERSE], scratch[GAIN]
-    top, estimate, shifted = vectors[TOP], vectors[ESTIMATE], scratch[OUTSIDE]
-    if not inner(top, top) > 0.0:
-        for i in range(d):
-            top[i] = math.sqrt(gram[i, i])
-    if not inner(top, top) > 0.0:
-        return
-    penalty = largest_eigenvalue(gram, top, scratch) / (numbers[COUNT] * numbers[COUNT])
-    near = abs(penalty - numbers[PENALTY]) <= NEAR * numbers[PENALTY]
-    if near and numbers[COUNT] % REFRESH_ROWS != 0.0:
-        add_outer(inverse, v, -1.0 / (1.0 + multiply(inverse, x, v)))
-    else:
-        numbers[PENALTY] = penalty / (1.0 + NEAR)  # it falls to that, then as far below
-        for i in range(d):
-            copy(gram[i], matrix[i])
-            matrix[i, i] += numbers[PENALTY]
-        if not invert(matrix, inverse, v):
-            numbers[PENALTY] = 0.0
-            return
-    for _ in range(CORRECTIONS):
-        for i in range(d):
-            shifted[i] = vectors[MOMENT, i] - (penalty - numbers[PENALTY]) * estimate[i]
-        multiply(inverse, shifted, v)
-        change = 0.0
-        for i in range(d):
-            change += (v[i] - estimate[i]) * (v[i] - estimate[i])
-        copy(v, estimate)
-        if change <= LAST_CHANGE * LAST_CHANGE * inner(v, v):
-            break
 
 
 # Compiled callers reach `observe` and `repair` by address: see `Routine`.
