@@ -15,7 +15,8 @@ FloatArray = NDArray[np.float64]
 PENDING = 32
 REFRESH_GROWTH, REFRESH_ROWS = 100.0, 2000  # without them decisions differ after some thousand rows
 OUTSIDE = 1e-11  # a row this far outside the span of the others, in its own length, widens it
-POWER_RESIDUAL = 1e-8
+POWER_RESIDUAL = 1e-6
+NEAR, LAST_CHANGE = 0.05, 1e-9  # as the library's ridge has them
 
 
 class Arm:
@@ -63,12 +64,12 @@ class Arm:
 
     def _ridge(self, x: FloatArray, penalty: float) -> None:
         """(G + penalty·I)⁻¹m by corrections with the inverse for a penalty nearby."""
-        if abs(penalty - self.penalty) <= 0.05 * self.penalty:
+        if abs(penalty - self.penalty) <= NEAR * self.penalty:
             v = self.inverse.dot(x)
             v -= self.rows.dot(x).dot(self.rows)
             self._shrink(v, 1.0 + v.dot(x))
         else:
-            self.penalty = penalty / 1.05
+            self.penalty = penalty / (1.0 + NEAR)
             matrix = self.gram.copy()
             matrix.ravel()[:: len(x) + 1] += self.penalty
             self.inverse = np.linalg.inv(matrix)
@@ -82,7 +83,7 @@ class Arm:
             better -= rows.dot(shifted).dot(rows)
             change = better - estimate
             estimate = better
-            if change.dot(change) <= 1e-20 * better.dot(better):
+            if change.dot(change) <= LAST_CHANGE**2 * better.dot(better):
                 break
         self.estimate[:] = estimate
 

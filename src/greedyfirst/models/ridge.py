@@ -21,7 +21,7 @@ from greedyfirst.vector_loops import inner
 # How far, as a share, p² may be from q²; q² is set so that p² falls through the whole range.
 NEAR = 0.05
 # The estimate is corrected until it changes by less than this share, which rounding may prevent.
-LAST_CHANGE = 1e-10
+LAST_CHANGE = 1e-9
 CORRECTIONS = 20
 
 
