@@ -1,10 +1,12 @@
 """The demo: a log as a real trial would leave it, with one alarm to answer."""
 
+import socket
 import subprocess
 import sys
 
 import pytest
 
+from greedyfirst.cli import main
 from greedyfirst.service import restoring, views
 from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, fill
 from greedyfirst.service.sqlite_log import SqliteLog
@@ -69,3 +71,18 @@ def test_a_log_with_policies_is_refused_with_a_sentence(path):
     log = SqliteLog(path)
     assert len(log.policies()) == 1
     log.close()
+
+
+def test_a_port_in_use_is_noticed_before_the_simulation(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        monkeypatch.setattr(sys, "argv", ["greedyfirst", "serve", "--demo", "--port", port])
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert end.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"127.0.0.1:{port} cannot be used" in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())

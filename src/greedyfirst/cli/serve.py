@@ -58,12 +58,14 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each on disk before it is answered."""
     _need_extra()
+    from greedyfirst.service.serving import check_address
     from greedyfirst.service.serving import serve as run
 
     with ExitStack() as until_it_ends:
         if demo:
             from greedyfirst.service.demo import SPECIFICATION, fill
 
+            check_address(host, port)
             if db is None:
                 db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
             typer.echo("simulating a dosing trial; this takes a few seconds")

@@ -41,7 +41,7 @@ def serve(
     per_second
         Requests that a client may send in the long run.
     """
-    whole_number("port", port, at_least=1, at_most=65535)
+    check_address(host, port)
     number("per_second", per_second, above=0)
     log = SqliteLog(path)
     access = Access(log.access_keys())
@@ -51,22 +51,24 @@ def serve(
             f"host {host} can be reached from elsewhere, which needs keys: "
             f"greedyfirst keys add NAME --role admin --db {path}"
         )
-    _check_free(host, port)
     service = DecisionService(lambda: SqliteLog(path))
     hosts = LOOPBACK | {host, *names}
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
     asyncio.run(_run(service, app, host, port))
 
 
-def _check_free(host: str, port: int) -> None:
+def check_address(host: str, port: int) -> None:
     """Refuse an address that is in use: the server would share it, and answer every other call."""
+    whole_number("port", port, at_least=1, at_most=65535)
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise ValueError(f"port {port} of {host} cannot be used: {reason}") from None
+            reason = (error.strerror or str(error)).lower()
+            raise ValueError(
+                f"{host}:{port} cannot be used ({reason}); take another port"
+            ) from None
 
 
 async def _run(service: DecisionService, app: Any, host: str, port: int) -> None:
