@@ -77,7 +77,7 @@ def _policy_page(
         mode=wording.MODES[diversity.mode],
         diversity=diversity,
         needed={arm.name: arm.samples_needed for arm in diversity.arms},
-        since=_raised(service, policy),
+        since=_raised(service, policy) if diversity.open_alarms else {},
         statuses={arm.name: wording.arm_status(arm, diversity) for arm in diversity.arms},
         charts=_charted(diversity),
         course=course_rows(deployment.course),
@@ -93,7 +93,7 @@ def _policy_page(
 def _raised(service: DecisionService, policy: str) -> dict[str, float]:
     """When each arm's newest alarm was raised, as far as the newest audited entries tell."""
     raised: dict[str, float] = {}
-    for entry in service.audit(policy, None, 1000):
+    for entry in service.audit(policy, None, 100):
         if entry.kind == "alarmed":
             event = entry.event
             assert isinstance(event, events.Alarmed)
@@ -103,7 +103,7 @@ def _raised(service: DecisionService, policy: str) -> dict[str, float]:
 
 def _charted(diversity: DiversityView) -> list[tuple[int, str]]:
     """Number and name of the arms that get a chart: the least diverse, if they are many."""
-    arms = [(number, arm) for number, arm in enumerate(diversity.arms) if arm.in_use]
+    arms = list(enumerate(diversity.arms))
     if len(arms) > _MOST_CHARTS:
         arms = sorted(arms, key=lambda pair: pair[1].min_eigenvalue)[:_MOST_CHARTS]
     return [(number, arm.name) for number, arm in arms]
@@ -127,6 +127,7 @@ async def answer_alarm(
         await service.resolve(policy, resolved, key)
     except (Invalid, Conflict) as error:
         refused = fields | {"problem": error.sentence}
+        await service.durable()
         return _policy_page(request, service, policy, status=error.status, refused=refused)
     return Redirect(f"/policies/{policy}?answered={quote(key)}", status_code=303)
 
