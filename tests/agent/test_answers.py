@@ -270,3 +270,26 @@ def test_the_report_of_a_switch_by_hand_reads_well():
     diary.agent.explore()
     assert diary.agent.diversity().culprit is None
     assert "None" not in str(diary.agent.diversity())
+
+
+@pytest.mark.parametrize("warmup", ["ridge", "pinv", "none"])
+def test_back_at_greedy_the_estimates_are_up_to_date(warmup):
+    """They may rest while the fallback decides, also those of arms that stay singular."""
+    rng = np.random.default_rng(5)
+    policy = GreedyFirst(warmup=warmup, initial_pulls=2, t0=50)
+    agent = Agent(policy, n_arms=3, n_features=6, seed=2)
+    steady = Agent(Greedy(warmup=warmup), n_arms=3, n_features=6, seed=2)
+    span = rng.normal(size=(4, 6))  # contexts have rank 4, so that all arms stay singular
+    for t in range(90):
+        context = rng.normal(size=4) @ span
+        arm, reward = agent.choose(context), rng.normal()
+        agent.update(context, arm, reward)
+        steady.update(context, arm, reward)
+        if t == 20:
+            agent.explore()
+        if t in (60, 75):  # back by hand, and a second answer that changes nothing
+            agent.keep_greedy(t % 2)
+        if t >= 60:
+            np.testing.assert_allclose(
+                agent.state.greedy.model.estimate, steady.state.model.estimate, rtol=1e-7, atol=1e-9
+            )

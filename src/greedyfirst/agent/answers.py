@@ -12,6 +12,8 @@ from greedyfirst.agent.diversity_report import ArmDiversity, DiversityReport
 from greedyfirst.agent.online import start_fallback
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.memory import allocate
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies import GreedyFirst, hand_over, initial_pulls
 from greedyfirst.policies import diversity_watch as watching
 from greedyfirst.policies.policy import compiled_for, init
@@ -33,6 +35,8 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     )
     copy_arms(fresh, agent.state.fallback)
     _plan_fallback(agent)
+    if isinstance(agent.state.greedy.model, LeastSquares):
+        least_squares.catch_up(agent.state.greedy.model, agent.record.greedy.warmup)
     agent.state.outlook[:] = 0.0
 
 

@@ -62,9 +62,9 @@ BLOCK = 4
 ROUNDING_SCALE = 1e-20
 
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
-# rows not yet in G, q² of the ridge's inverse.
-NUMBERS = 6
-COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY = range(NUMBERS)
+# rows not yet in G, q² of the ridge's inverse, 1 while nobody asks for the ridge's estimate.
+NUMBERS = 7
+COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY, UNASKED = range(NUMBERS)
 # Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
 # ridge's last guess at G's first eigenvector, and the waiting rows from ROWS on.
 MOMENT, SOLUTION, ESTIMATE, TOP, ROWS = range(5)
@@ -165,13 +165,16 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
     """Add an arm's waiting rows to its G."""
     d = gram.shape[0]
     n = int(numbers[WAITING])
+    numbers[WAITING] = 0.0
+    if n == 1:
+        add_outer(gram, vectors[ROWS], 1.0)
+        return
     for k in range(n, BLOCK):
         for i in range(d):
             vectors[ROWS + k, i] = 0.0
     rows = (vectors[ROWS], vectors[ROWS + 1], vectors[ROWS + 2], vectors[ROWS + 3])
     for i in range(d):
         add_multiples(gram[i], (rows[0][i], rows[1][i], rows[2][i], rows[3][i]), rows)
-    numbers[WAITING] = 0.0
 
 
 @rare_kernel
@@ -187,7 +190,7 @@ def repair_row(
     grown = numbers[GROWTH] > REFRESH_GROWTH
     if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
-    if numbers[RANK] < d and warmup == RIDGE:
+    if numbers[RANK] < d and warmup == RIDGE and numbers[UNASKED] == 0.0:
         fresh = numbers[COUNT] % REFRESH_ROWS == 0.0
         numbers[PENALTY] = ridge(
             matrices[GRAM],
@@ -203,6 +206,17 @@ def repair_row(
         )
     elif numbers[RANK] < d and warmup == PINV:
         copy(vectors[SOLUTION], vectors[ESTIMATE])
+
+
+def catch_up(model: LeastSquares, warmup: int) -> None:
+    """Bring estimates up to date that nobody had asked for (not compiled)."""
+    model.numbers[:, [PENALTY, UNASKED]] = 0.0
+    for arm, gram in enumerate(model.gram):
+        count, rank = model.numbers[arm, [COUNT, RANK]]
+        if warmup == RIDGE and 0 < rank < len(gram):
+            penalty = np.linalg.eigvalsh(gram)[-1] / count**2
+            ridged = gram + penalty * np.eye(len(gram))
+            model.vectors[arm, ESTIMATE] = np.linalg.solve(ridged, model.vectors[arm, MOMENT])
 
 
 @rare_kernel

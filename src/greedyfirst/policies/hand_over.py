@@ -18,7 +18,7 @@ from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear, least_squares, summary
 from greedyfirst.models.generalized_linear import GeneralizedLinear
-from greedyfirst.models.least_squares import COUNT, LeastSquares
+from greedyfirst.models.least_squares import COUNT, UNASKED, LeastSquares
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.diversity_watch import OFFSET
 from greedyfirst.policies.initial_pulls import FOUNDERS
@@ -83,6 +83,7 @@ def keep(policy: Any, state: Any, step: int, context: FloatArray, arm: int, rewa
 @rare_kernel
 def hand_over(policy: Any, state: Any) -> None:
     """Tell the fallback, which has learned nothing yet, what the policy says."""
+    stop_asking(state.greedy.model)
     if policy.carry_over == ALL:
         hand_over_all(policy, state)
     for place in range(state.initial.contexts.shape[0]):
@@ -93,6 +94,24 @@ def hand_over(policy: Any, state: Any) -> None:
         if arm >= 0:
             context = state.initial.contexts[place]
             kernels.update(policy.fallback, state.fallback, place + 1, context, arm, reward)
+
+
+def stop_asking(model: Any) -> None:
+    """Least squares go on taking in rows, but their ridge may rest until greedy is back."""
+    if isinstance(model, LeastSquares):
+        model.numbers[:, UNASKED] = 1.0
+
+
+@overload(stop_asking, strict=False, jit_options=INLINE_OPTIONS)
+def _stop_asking(model):  # type: ignore[no-untyped-def]
+    if model.instance_class is not LeastSquares:
+        return lambda model: None
+
+    def compiled(model):  # type: ignore[no-untyped-def]
+        for arm in range(model.numbers.shape[0]):
+            model.numbers[arm, UNASKED] = 1.0
+
+    return compiled
 
 
 def hand_over_all(policy: Any, state: Any) -> None:
