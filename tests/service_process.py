@@ -16,11 +16,11 @@ def free_port():
 
 
 @contextmanager
-def service_process(db, *options, port=None):
-    """Start ``greedyfirst serve`` on the log ``db``; gives its address once it is ready."""
+def service_process(*options, port=None):
+    """Start ``greedyfirst serve`` with these options; gives its address once it is ready."""
     port = port or free_port()
-    words = [sys.executable, "-m", "greedyfirst", "serve", "--db", str(db), "--port", str(port)]
-    process = subprocess.Popen([*words, *options], stdout=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "greedyfirst", "serve", *map(str, options), "--port", str(port)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
@@ -35,4 +35,5 @@ def service_process(db, *options, port=None):
         yield url
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        ended = process.wait(60)
+    assert ended == 0, f"the service ended with {ended}"

@@ -33,7 +33,7 @@ BY = {"who": "Dr. Smith", "why": "protocol 7"}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    with service_process(tmp_path_factory.mktemp("client") / "log.db") as address:
+    with service_process("--db", tmp_path_factory.mktemp("client") / "log.db") as address:
         yield address
 
 
@@ -265,10 +265,10 @@ def test_a_restart_is_not_noticed(tmp_path):
     """Kept connections are dead then, and the service is away for a while."""
     port = free_port()
     with Client(f"http://127.0.0.1:{port}", retries=8) as patient_client:
-        with service_process(tmp_path / "log.db", port=port):
+        with service_process("--db", tmp_path / "log.db", port=port):
             patient_client.create_policy({"name": "dose", "arms": ["a", "b"], "features": FEATURES})
             patient_client.decide("dose", PATIENT)
         with ThreadPoolExecutor(1) as thread:
             waiting = thread.submit(patient_client.decide, "dose", PATIENT)
-            with service_process(tmp_path / "log.db", port=port):
+            with service_process("--db", tmp_path / "log.db", port=port):
                 assert waiting.result().step == 2

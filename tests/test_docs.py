@@ -16,6 +16,8 @@ import pytest
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
+from greedyfirst.service.sqlite_log import SqliteLog
+from service_process import service_process
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
@@ -34,13 +36,32 @@ def commands():
             yield pytest.param(line, id=f"{block.id}: {line}")
 
 
-@pytest.mark.parametrize("snippet", list(blocks("python")))
+SERVICE = [block for block in blocks("python") if block.id.startswith("docs/service.md")]
+ALONE = [block for block in blocks("python") if block not in SERVICE]
+
+
+@pytest.mark.parametrize("snippet", ALONE)
 def test_python_snippets_run(snippet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     links = dict(LINKS)
     exec(compile(snippet, "snippet", "exec"), {"__name__": "snippet"})
     for name in set(LINKS) - set(links):  # a snippet may define one
         del LINKS[name]
+
+
+def test_snippets_of_the_service_run_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "snippet"}
+    with service_process("--db", "trial.db") as url:
+        for block in SERVICE:
+            snippet = block.values[0].replace("http://127.0.0.1:8000", url)
+            exec(compile(snippet, block.id, "exec"), names)
+        names["client"].close()
+    for log in ("trial.db", "copy.db"):
+        words = [sys.executable, "-m", "greedyfirst", "log", "check", log]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "2 decisions made again, 0 came out otherwise" in done.stdout
 
 
 SERVING = [p for p in commands() if p.values[0].startswith("greedyfirst serve")]
@@ -53,6 +74,9 @@ def test_commands_run(line, tmp_path):
     (tmp_path / "arms.csv").write_text("1,0\n-0.5,0.866\n-0.5,-0.866\n")
     rng = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(200, 2))]
+    log = SqliteLog(tmp_path / "trial.db")
+    log.set_access_key("clinic", "decider", b"hash")
+    log.close()
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)

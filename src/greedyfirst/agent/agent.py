@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from greedyfirst import data_file
 from greedyfirst.agent import answers
 from greedyfirst.agent.diversity_report import DiversityReport
-from greedyfirst.agent.online import GIVEN, Desk, decide, decide_many, foresee, learn, learn_many
+from greedyfirst.agent.online import (
+    GIVEN,
+    Desk,
+    contribute,
+    decide,
+    decide_many,
+    foresee,
+    learn,
+    learn_many,
+)
 from greedyfirst.agent.reshaping import copy_arms
 from greedyfirst.compilation import entry
 from greedyfirst.held import hold
@@ -279,8 +288,8 @@ class Agent:
         """The expected rewards and the contributions that add up to them."""
         x = array("context", context, self._shape)
         model = self.state.model
-        parts: FloatArray = model.estimate * x
-        predictors: FloatArray = np.add.reduce(parts, 1)
+        parts, predictors = np.empty((self.n_arms, self.n_features)), np.empty(self.n_arms)
+        contribute(model.estimate, x, parts, predictors)
         if isinstance(model, GeneralizedLinear):
             return means(link_of(model.link), predictors), parts
         return predictors, parts

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from greedyfirst.compilation import inline_kernel
+from greedyfirst.compilation import entry_kernel, inline_kernel
 from greedyfirst.held import opened
 from greedyfirst.policies.greedy_first import switch
 from greedyfirst.policies.policy import update, weigh
@@ -67,6 +67,19 @@ def take(given: FloatArray, context: FloatArray) -> bool:
             return False
         context[i] = given[i]
     return True
+
+
+@entry_kernel
+def contribute(
+    estimate: FloatArray, context: FloatArray, parts: FloatArray, sums: FloatArray
+) -> None:
+    """Coefficient times value into ``parts`` (n_arms, n_features), their sums into ``sums``."""
+    for arm in range(estimate.shape[0]):
+        total = 0.0
+        for i in range(estimate.shape[1]):
+            parts[arm, i] = estimate[arm, i] * context[i]
+            total += parts[arm, i]
+        sums[arm] = total
 
 
 def decide_many(

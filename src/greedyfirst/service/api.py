@@ -70,7 +70,7 @@ async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
     return views.policy_view(service.policy(policy))
 
 
-# The two that are asked most do without guards and copies of the state, a third of their time.
+# The two that are asked most do without guards, for which Litestar copies the handler each time.
 
 
 @post("/policies/{policy:str}/decisions", operation_class=body_of(DecisionRequest))

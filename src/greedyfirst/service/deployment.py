@@ -197,7 +197,9 @@ class Deployment:
         """End the waits that are over."""
         wait = self.specification.reward_wait
         caused: list[AnyEvent] = []
-        while wait is not None and self.pending:
+        if wait is None:
+            return caused
+        while self.pending:
             step, waiting = next(iter(self.pending.items()))
             if at <= waiting.at + wait:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -76,7 +77,7 @@ class Gate:
             await send(message)
 
         headers = dict(scope["headers"])
-        host = _host(headers.get(b"host", b"").decode("latin-1"))
+        host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
             await _refuse(send_with_headers, 421, f"this service is not known as {host[:100]!r}")
             return
@@ -93,10 +94,12 @@ class Gate:
         await self._app(scope, receive, send_with_headers)
 
 
-def _host(header: str) -> str:
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0].lower()
+@lru_cache(1000)
+def _host(header: bytes) -> str:
+    name = header.decode("latin-1")
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0].lower()
 
 
 def _same_origin(headers: dict[bytes, bytes]) -> bool:
@@ -108,9 +111,10 @@ def _same_origin(headers: dict[bytes, bytes]) -> bool:
 
 
 def _key(headers: dict[bytes, bytes]) -> str | None:
-    kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if kind.lower() == "bearer":
-        return key.strip()
+    if b"authorization" in headers:
+        kind, _, key = headers[b"authorization"].decode("latin-1").partition(" ")
+        if kind.lower() == "bearer":
+            return key.strip()
     if b"cookie" not in headers:
         return None
     try:

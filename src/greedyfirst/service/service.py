@@ -171,7 +171,9 @@ class DecisionService:
         at = self._now()
         if name not in self._busy:
             with self._changing():
-                self._record(name, at, self.deployments[name].expire(at))
+                caused = self.deployments[name].expire(at)
+                if caused:
+                    self._record(name, at, caused)
         return at
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from pathlib import Path
@@ -53,6 +54,8 @@ def serve(
     service = DecisionService(lambda: SqliteLog(path))
     hosts = LOOPBACK | {host, *names}
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
+    # Requests make many objects that die with them: look for cycles less often than usual.
+    gc.set_threshold(20_000, 20, 20)
     asyncio.run(_run(service, app, host, port))
 
 
@@ -72,6 +75,14 @@ def check_address(host: str, port: int) -> None:
 
 async def _run(service: DecisionService, app: Any, host: str, port: int) -> None:
     await service.start()  # before the server, so that what is wrong with the log is told
+    try:
+        await listen(app, host, port)
+    finally:
+        await service.stop()
+
+
+async def listen(app: Any, host: str, port: int) -> None:
+    """Serve an application until SIGINT or SIGTERM."""
     server = Server(
         app,
         address=host,
@@ -83,7 +94,4 @@ async def _run(service: DecisionService, app: Any, host: str, port: int) -> None
     loop = asyncio.get_running_loop()
     for stop in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(stop, server.stop)
-    try:
-        await server.serve()
-    finally:
-        await service.stop()
+    await server.serve()

@@ -26,6 +26,9 @@ _APPLICATION = 0x67726679  # "grfy"
 _SNAPSHOTS_KEPT = 4
 _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
+_CACHE_KB = 64_000
+#: Pages of 4 KB in the write-ahead log that are worth a checkpoint, and that need one.
+_PAGES_IF_IDLE, _MOST_PAGES = 1000, 16_000
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -74,6 +77,7 @@ class SqliteLog:
 
     def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
         self.path = Path(path).resolve()  # another name of the same file has the same lock
+        self._pages_in_wal = 0
         self._lock = _only_one(self.path)
         #: A connection serves one thread at a time: requests, and long reads beside them.
         self._reading = threading.Lock()
@@ -81,6 +85,7 @@ class SqliteLog:
             with _disk(self.path):
                 self._writer = self._connection(vfs)
                 self._prepare()
+                self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
                 # Requests read beside the thread that writes.
                 self._reader = self._connection(vfs)
                 self._seal = self._checked_tail(_CHECKED_AT_START)
@@ -94,6 +99,7 @@ class SqliteLog:
         if connection.pragma("journal_mode", "wal") != "wal":
             raise LogFailed(f"{self.path} is on a disk without shared memory; take another")
         connection.pragma("synchronous", "FULL")
+        connection.pragma("cache_size", -_CACHE_KB)
         return connection
 
     def _prepare(self) -> None:
@@ -152,6 +158,10 @@ class SqliteLog:
                 raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
         return seal
 
+    def _committed(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._pages_in_wal = pages
+        return 0
+
     # ---------------------------------------------------------------- writing
 
     def append(self, entries: Sequence[Entry]) -> None:
@@ -174,6 +184,13 @@ class SqliteLog:
         """One statement for all rows: the thread that writes then needs Python only once."""
         values = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(rows))
         self._writer.execute(f"INSERT INTO entries VALUES {values}", tuple(chain(*rows)))
+
+    def tidy(self, *, idle: bool) -> None:
+        """Move what is in the write-ahead log to the main file, if there is enough of it."""
+        if self._pages_in_wal >= (_PAGES_IF_IDLE if idle else _MOST_PAGES):
+            with _disk(self.path):
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._pages_in_wal = 0
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a snapshot, and drop old ones."""

@@ -42,8 +42,7 @@ class Numeric:
 
     def encode_value(self, value: Any, intercept: bool) -> list[float]:
         """The encoded column of one ``value``."""
-        if type(value) is not float or not math.isfinite(value):
-            value = self.check_value(f"feature {self.name!r}", value)
+        value = self.check_value(f"feature {self.name!r}", value)
         encoded = (value - self.mean) / self.scale
         if not math.isfinite(encoded):
             raise wrong(f"feature {self.name!r}", value, self._in_range())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ class Schema:
     impute: Mapping[str, float | str] = field(default_factory=dict, hash=False)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _known: frozenset[str] = field(init=False, repr=False, compare=False)
+    #: Name, mean and scale (0 for categories), and the feature itself.
+    _plan: tuple[tuple[str, float, float, Numeric | Categorical], ...] = field(
+        init=False, repr=False, compare=False
+    )
     _places: tuple[tuple[Numeric | Categorical, slice], ...] = field(
         init=False, repr=False, compare=False
     )
@@ -67,6 +72,11 @@ class Schema:
             raise ValueError(f"two encoded columns are named {twice!r}; rename a feature")
         object.__setattr__(self, "_names", tuple(names))
         object.__setattr__(self, "_known", frozenset(feature.name for feature in features))
+        plan = tuple(
+            (item.name, getattr(item, "mean", 0.0), getattr(item, "scale", 0.0), item)
+            for item in features
+        )
+        object.__setattr__(self, "_plan", plan)
         object.__setattr__(self, "_places", tuple(places))
 
     @property
@@ -109,15 +119,22 @@ class Schema:
             known = [feature.name for feature in self.features]
             raise wrong("each name of row", name, "a feature" + close_names(name, known))
         encoded = [1.0] * self.intercept
-        for feature in self.features:
-            name = feature.name
-            if name not in row:
-                raise ValueError(f"feature {name!r} is missing from row, which has {_listed(row)}")
-            value = row[name]
-            if name in self.impute and is_missing(value):
-                value = self.impute[name]
-            encoded += feature.encode_value(value, self.intercept)
+        for name, mean, scale, feature in self._plan:
+            value = row.get(name)
+            if scale and type(value) is float and math.isfinite(x := (value - mean) / scale):
+                encoded.append(x)  # the usual case, without detours
+            else:
+                encoded += self._encode_value(row, feature)
         return np.array(encoded)
+
+    def _encode_value(self, row: Mapping[str, Any], feature: Numeric | Categorical) -> list[float]:
+        name = feature.name
+        if name not in row:
+            raise ValueError(f"feature {name!r} is missing from row, which has {_listed(row)}")
+        value = row[name]
+        if name in self.impute and is_missing(value):
+            value = self.impute[name]
+        return feature.encode_value(value, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain data that JSON can hold."""
