@@ -155,7 +155,7 @@ def test_a_decision_that_reached_the_log_in_spite_of_a_failure_is_the_answer_to_
 def test_a_snapshot_that_cannot_be_kept_loses_nothing(
     start: Start, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 5)
     saved = SqliteLog.save_snapshot
     broken: list[int] = []
 

@@ -49,7 +49,7 @@ def decision_seed(seed: int) -> int:
 def test_the_switch_fires_when_it_does_in_simulate_and_once(
     path: Path, delay: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 150)
+    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 150)
     problem = Fixed()
     result = simulate(
         problem, {"GF": GreedyFirst(**OPTIONS)}, n_instances=1, horizon=HORIZON, seed=3
@@ -123,7 +123,7 @@ def test_waiting_for_rewards_trips_no_alarm(start: Start) -> None:
 def test_a_restart_takes_the_snapshot_and_the_rest(
     path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 50)
+    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 50)
     _work(start)
     log = SqliteLog(path)
     newest = log.snapshot("dose")

@@ -112,9 +112,7 @@ class Deployment:
             model_version=self.model_version,
             schema_version=self.schema_version,
             expected_rewards=dict(zip(agent.arm_names, expected.tolist(), strict=True)),
-            contributions=dict(
-                zip(agent.feature_names, parts[chosen].tolist(), strict=True),
-            ),
+            contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
         )
         arms = None if eligible is None else tuple(eligible)
         return Decided(context=plain(context), eligible_arms=arms, answer=answer)
@@ -238,9 +236,7 @@ class Deployment:
 
     def _alarms_since(self, before: int) -> list[AnyEvent]:
         """The alarms that the last reward raised."""
-        if self.agent.alarms == before:
-            return []
-        return self.raise_alarms(self.agent.rewards)
+        return [] if self.agent.alarms == before else self.raise_alarms(self.agent.rewards)
 
     def raise_alarms(self, since: int) -> list[AnyEvent]:
         """The alarms of arms that tripped the test after at least ``since`` rewards."""

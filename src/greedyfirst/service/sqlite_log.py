@@ -114,18 +114,15 @@ class SqliteLog:
             raise Damaged(
                 f"{self.path} has format version {version}; this release reads version {VERSION}"
             )
-        # Everything into the main file, whose length then tells whether it is whole; unless another
-        # program reads it, which keeps what is new out of it.
+        # Everything into the main file, whose length then tells whether it is whole; not while
+        # another program reads it.
         (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         whole = connection.pragma("page_count") * connection.pragma("page_size")
         file = self.path.stat()
         if file.st_size < whole and not busy:
-            raise Damaged(
-                f"{self.path} is cut off: {file.st_size} of {whole} bytes are left; "
-                "put back a copy of it"
-            )
-        if file.st_blocks * 512 < file.st_size:
-            # Cut off, with its end put back from the write-ahead log? That would leave a hole.
+            left = f"{file.st_size} of {whole} bytes are left"
+            raise Damaged(f"{self.path} is cut off: {left}; put back a copy of it")
+        if file.st_blocks * 512 < file.st_size:  # a hole: cut off, its end back from the other file
             self._check_pages(connection, "quick_check")
         with connection:
             connection.execute(_TABLES)
@@ -209,9 +206,8 @@ class SqliteLog:
     def last(self) -> tuple[int, float]:
         """Number and time of the last entry."""
         with _disk(self.path), self._reading:
-            row: Any = self._reader.execute(
-                "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
-            ).fetchone()
+            newest = "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
+            row: Any = self._reader.execute(newest).fetchone()
         return row or (0, 0.0)
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
@@ -285,10 +281,8 @@ class SqliteLog:
     def access_keys(self) -> list[tuple[str, str, bytes]]:
         """Name, role and hash of each."""
         with _disk(self.path), self._reading:
-            rows: list[Any] = self._reader.execute(
-                "SELECT name, role, hash FROM access_keys"
-            ).fetchall()
-        return rows
+            rows: Any = self._reader.execute("SELECT name, role, hash FROM access_keys")
+            return list(rows)
 
     def set_access_key(self, name: str, role: str, hashed: bytes) -> None:
         """Add a key, or replace the one of that name."""
