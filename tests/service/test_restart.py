@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from litestar.testing import TestClient
-from served import BY, SPECIFICATION, Start, at_once, create, decide, reward, view
+from served import BY, SPECIFICATION, Clock, Start, at_once, create, decide, reward, running, view
 
 from greedyfirst import GreedyFirst, simulate
 from greedyfirst.problems.problem import Draw
@@ -121,10 +122,8 @@ def test_waiting_for_rewards_trips_no_alarm(start: Start) -> None:
 
 
 def test_a_restart_takes_the_snapshot_and_the_rest(
-    path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+    path: Path, work: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 50)
-    _work(start)
     log = SqliteLog(path)
     newest = log.snapshot("dose")
     assert newest is not None
@@ -144,17 +143,15 @@ def test_a_restart_takes_the_snapshot_and_the_rest(
     log.close()
 
 
-def test_a_snapshot_that_cannot_be_read_is_left_out(path: Path, start: Start) -> None:
-    shown = _work(start)
+def test_a_snapshot_that_cannot_be_read_is_left_out(path: Path, work: Any, start: Start) -> None:
     log = SqliteLog(path)
     log.save_snapshot("dose", log.last()[0], b"rubbish")
     log.close()
     with start() as client:
-        assert view(client) == shown
+        assert view(client) == work
 
 
-def test_the_last_decisions_come_out_the_same(path: Path, start: Start) -> None:
-    _work(start)
+def test_the_last_decisions_come_out_the_same(path: Path, work: Any) -> None:
     log = SqliteLog(path)
     assert restoring.replay_last(log, "dose", 10_000) == (250, 0)
     assert restoring.replay_last(log, "dose", 100) == (100, 0)
@@ -162,8 +159,7 @@ def test_the_last_decisions_come_out_the_same(path: Path, start: Start) -> None:
     log.close()
 
 
-def test_a_replay_that_comes_out_otherwise_is_told(path: Path, start: Start) -> None:
-    _work(start)
+def test_a_replay_that_comes_out_otherwise_is_told(path: Path, work: Any) -> None:
     log = SqliteLog(path)
     rows = list(log.read("dose"))
     log.close()
@@ -176,8 +172,7 @@ def test_a_replay_that_comes_out_otherwise_is_told(path: Path, start: Start) -> 
     other.close()
 
 
-def test_replays_of_single_decisions(start: Start) -> None:
-    _work(start)
+def test_replays_of_single_decisions(work: Any, start: Start) -> None:
     with start() as client:
         for step in (1, 77, 140, 250):
             answer = client.get(f"/v1/decisions/dose:{step}/replay").json()
@@ -186,8 +181,7 @@ def test_replays_of_single_decisions(start: Start) -> None:
             assert answer["logged"]["step"] == step
 
 
-def test_long_reads_beside_requests(path: Path, start: Start) -> None:
-    _work(start)
+def test_long_reads_beside_requests(path: Path, work: Any) -> None:
 
     async def run() -> None:
         async with at_once(path) as (client, _):
@@ -204,11 +198,14 @@ def test_long_reads_beside_requests(path: Path, start: Start) -> None:
     asyncio.run(run())
 
 
-def _work(start: Start) -> Any:
-    """Some of everything; the policy as it stands in the end."""
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A log of some of everything, and the policy as it stands in the end."""
     rng = np.random.default_rng(2)
     policy = {"policy": "GreedyFirst", "options": {"t0": 20}}
-    with start() as client:
+    path = tmp_path_factory.mktemp("worked") / "log.db"
+    with pytest.MonkeyPatch.context() as patched, running(path, Clock()) as client:
+        patched.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 50)
         create(client, policy=policy)
         _decide(client, rng, 120)
         client.post("/v1/policies/dose/arms", json={"arm": "middle", **BY})
@@ -223,7 +220,15 @@ def _work(start: Start) -> Any:
         assert client.post("/v1/policies/dose/resolutions", json=explore).status_code == 201
         client.post("/v1/policies/dose/retirements", json={"arm": "high", **BY})
         _decide(client, rng, 40, weight=0.25)
-        return view(client)
+        shown = view(client)
+    return path, shown
+
+
+@pytest.fixture
+def work(worked: tuple[Path, Any], path: Path) -> Any:
+    """That log, copied to ``path``; the policy as it stands."""
+    shutil.copy(worked[0], path)
+    return worked[1]
 
 
 def _decide(client: TestClient[Any], rng: Any, times: int, **more: float) -> None:

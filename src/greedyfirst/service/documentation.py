@@ -9,7 +9,31 @@ import msgspec
 from litestar import Litestar
 from litestar.openapi.spec import Operation, RequestBody
 
-from greedyfirst.service.messages import Problem
+from greedyfirst.service.course import Course
+from greedyfirst.service.events import Decision
+from greedyfirst.service.messages import (
+    AuditEntry,
+    DecisionView,
+    DiversityView,
+    PolicyView,
+    Problem,
+    ReplayView,
+    RewardAnswer,
+    SchemaAnswer,
+)
+
+_ANSWERS = [
+    AuditEntry,
+    Course,
+    Decision,
+    DecisionView,
+    DiversityView,
+    PolicyView,
+    Problem,
+    ReplayView,
+    RewardAnswer,
+    SchemaAnswer,
+]
 
 
 def body_of(kind: type) -> type[Operation]:
@@ -26,9 +50,12 @@ def body_of(kind: type) -> type[Operation]:
 
 
 def document_of(app: Litestar) -> dict[str, Any]:
-    """The document, with what a request gets that is refused."""
+    """The document, with what a request gets that is refused, and answers as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
-    document["components"]["schemas"]["Problem"] = _inlined(Problem)
+    _, components = msgspec.json.schema_components(
+        _ANSWERS, ref_template="#/components/schemas/{name}"
+    )
+    document["components"]["schemas"] |= components
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
     refusal = {"description": "Refused", "content": {"application/json": problem}}
     for path in document["paths"].values():
