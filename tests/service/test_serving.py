@@ -210,3 +210,15 @@ def test_the_log_is_checked(
     assert "11 entries, all as they were written" in told
     assert "dose: 3 decisions made again, 0 came out otherwise" in told
     assert run(monkeypatch, "log", "check", path.with_name("nix.db")) == 2
+    log = SqliteLog(path)
+    rows = list(log.read("dose"))
+    log.close()
+    forged = SqliteLog(path.with_name("forged.db"))
+    wrong = rows[-2]._replace(
+        body=rows[-2].body.replace(b'"model_version":4', b'"model_version":5')
+    )
+    assert wrong != rows[-2]
+    forged.append([*rows[:-2], wrong, rows[-1]])
+    forged.close()
+    assert run(monkeypatch, "log", "check", path.with_name("forged.db")) == 2
+    assert "1 came out otherwise" in capsys.readouterr().out

@@ -139,6 +139,8 @@ def check_log(
         for entry in opened.policies():
             again, differ = replay_last(opened, entry.policy, last)
             typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
+            if differ:
+                raise ValueError(f"policy {entry.policy} cannot be made again from this log")
     finally:
         opened.close()
 
