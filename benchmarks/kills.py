@@ -243,7 +243,7 @@ def main() -> int:
     starts = sorted(server.starts)
     print(f"{options.kills} kills in {seconds:.0f} s, {len(clients)} clients")
     print(f"decisions acknowledged: {decided}, rewards acknowledged: {rewarded}")
-    print(f"requests that a kill cut off: {sum(client.failures for client in clients)}")
+    print(f"attempts without an answer: {sum(client.failures for client in clients)}")
     print(f"old keys sent again: {sum(client.repeats for client in clients)}")
     print(f"start to ready: median {starts[len(starts) // 2]:.2f} s, longest {starts[-1]:.2f} s")
     print(f"ended by SIGTERM with exit code {server.process.exitcode}")
