@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -28,6 +28,12 @@ class SlowLog:
 
     def last(self) -> tuple[int, float]:
         return (0, 0.0)
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        return iter(())
+
+    def tidy(self, *, idle: bool) -> None:
+        pass
 
     def append(self, entries: Sequence[Entry]) -> None:
         self.began.release()

@@ -135,7 +135,7 @@ def test_an_address_in_use_is_refused(
         other.listen()
         port = other.getsockname()[1]
         assert run(monkeypatch, "serve", "--db", path, "--port", port) == 2
-    assert "cannot be used: Address already in use" in capsys.readouterr().err
+    assert f"127.0.0.1:{port} cannot be used (address already in use)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["nix/log.db", ".", "rubbish.db"])
