@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
@@ -17,14 +16,13 @@ LEAST, MOST = 1e-100, 1e12
 def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
     """The context as numbers whose squares, and those of their inverses, are finite."""
     encoded = schema.encode_row(context)
-    size = np.abs(encoded)
-    good = (encoded == 0) | ((size >= LEAST) & (size <= MOST))
-    if not good.all():
-        feature = schema.feature_names[int(np.argmin(good))]
-        raise ValueError(
-            f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once standardised, "
-            f"got {context[feature]!r}"
-        )
+    for place, value in enumerate(encoded.tolist()):
+        if value and not LEAST <= abs(value) <= MOST:
+            feature = schema.feature_names[place]
+            raise ValueError(
+                f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once "
+                f"standardised, got {context[feature]!r}"
+            )
     return encoded
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
+from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import GLMGreedy, Greedy, GreedyFirst
 from greedyfirst.service import events
@@ -62,6 +63,7 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.schema = self.encoding.schema()
+        self._linear = self.agent.policy.reward_link() is Identity
         #: What features that came with later schemas had been before.
         self.fill: dict[str, events.Value] = {}
         #: In the order of the decisions.
@@ -93,8 +95,10 @@ class Deployment:
         """Choose an arm."""
         agent = self.agent
         encoded = self.encode(context)
-        expected, parts = agent.explain(encoded)
-        if not (math.isfinite(parts.sum()) and math.isfinite(expected.sum())):
+        rewards, parts = agent.explain(encoded)
+        expected = rewards.tolist()
+        # With a link an expected reward may be finite where what it was made of is not.
+        if not math.isfinite(sum(expected)) or not (self._linear or math.isfinite(parts.sum())):
             raise Invalid("context is too extreme: an expected reward there is not finite")
         try:
             chosen = agent.choose(encoded, eligible=eligible)
@@ -111,7 +115,7 @@ class Deployment:
             at=at,
             model_version=self.model_version,
             schema_version=self.schema_version,
-            expected_rewards=dict(zip(agent.arm_names, expected.tolist(), strict=True)),
+            expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
         )
         arms = None if eligible is None else tuple(eligible)

@@ -49,6 +49,27 @@ def body_of(kind: type) -> type[Operation]:
     return WithBody
 
 
+def plain_operation(body: type, answer: type, parameters: dict[str, str]) -> type[Operation]:
+    """An operation of which the handler tells Litestar nothing: parameters by name and place."""
+    described: list[Any] = [
+        {"name": name, "in": place, "schema": {"type": "string"}, "required": place == "path"}
+        for name, place in parameters.items()
+    ]
+    media: Any = {
+        "application/json": {"schema": {"$ref": f"#/components/schemas/{answer.__name__}"}}
+    }
+
+    @dataclass
+    class Plain(body_of(body)):  # type: ignore[misc]
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.parameters = described
+            for response in self.responses.values():
+                response.content = media
+
+    return Plain
+
+
 def document_of(app: Litestar) -> dict[str, Any]:
     """The document, with what a request gets that is refused, and answers as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
