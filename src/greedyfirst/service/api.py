@@ -9,14 +9,14 @@ from litestar import Request, Response, Router, get, post, put
 from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
 from litestar.response import File
-from litestar.response.base import ASGIResponse
-from msgspec import Struct
+from litestar.types import ASGIApp
 
 from greedyfirst.service import events, parsing, views
 from greedyfirst.service.course import Course
 from greedyfirst.service.documentation import body_of, plain_operation
 from greedyfirst.service.events import Decision
 from greedyfirst.service.export import exported
+from greedyfirst.service.express import Answer, read_body
 from greedyfirst.service.gate import admit, needs, signed
 from greedyfirst.service.messages import (
     ArmRequest,
@@ -43,7 +43,6 @@ Key = Annotated[
 ]
 
 
-_encoder = msgspec.json.Encoder()
 _JSON = "application/json"
 
 
@@ -86,10 +85,10 @@ async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
         DecisionRequest, Decision, {"policy": "path", "Idempotency-Key": "header"}
     ),
 )
-async def decide(request: Request[Any, Any, Any]) -> ASGIResponse:
+async def decide(request: Request[Any, Any, Any]) -> ASGIApp:
     """Choose an arm for a context."""
     admit(request, "decider")
-    asked = parsing.parse(await request.body(), DecisionRequest)
+    asked = parsing.parse(await read_body(request), DecisionRequest)
     key = None
     for name, value in request.scope["headers"]:
         if name == b"idempotency-key":
@@ -97,24 +96,20 @@ async def decide(request: Request[Any, Any, Any]) -> ASGIResponse:
     made = await _service(request.app.state).decide(
         request.path_params["policy"], asked.context, asked.eligible_arms, key
     )
-    return _answer(made, 201)
+    return Answer(made, 201)
 
 
 @put(
     "/decisions/{decision_id:str}/reward",
     operation_class=plain_operation(RewardRequest, RewardAnswer, {"decision_id": "path"}),
 )
-async def reward(request: Request[Any, Any, Any]) -> ASGIResponse:
+async def reward(request: Request[Any, Any, Any]) -> ASGIApp:
     """Give a decision its reward."""
     admit(request, "decider")
-    asked = parsing.parse(await request.body(), RewardRequest)
+    asked = parsing.parse(await read_body(request), RewardRequest)
     service = _service(request.app.state)
     made = await service.reward(request.path_params["decision_id"], asked.value, asked.part)
-    return _answer(made, 200)
-
-
-def _answer(content: Struct, status: int) -> ASGIResponse:
-    return ASGIResponse(body=_encoder.encode(content), status_code=status, media_type=_JSON)
+    return Answer(made, 200)
 
 
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
