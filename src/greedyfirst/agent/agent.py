@@ -286,10 +286,11 @@ class Agent:
 
     def explain(self, context: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The expected rewards and the contributions that add up to them."""
-        x = array("context", context, self._shape)
+        x = np.ascontiguousarray(self._given(context))
         model = self.state.model
         parts, predictors = np.empty((self.n_arms, self.n_features)), np.empty(self.n_arms)
-        contribute(model.estimate, x, parts, predictors)
+        if not contribute(model.estimate, x, parts, predictors):
+            array("context", context, self._shape)
         if isinstance(model, GeneralizedLinear):
             return means(link_of(model.link), predictors), parts
         return predictors, parts

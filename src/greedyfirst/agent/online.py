@@ -72,14 +72,21 @@ def take(given: FloatArray, context: FloatArray) -> bool:
 @entry_kernel
 def contribute(
     estimate: FloatArray, context: FloatArray, parts: FloatArray, sums: FloatArray
-) -> None:
-    """Coefficient times value into ``parts`` (n_arms, n_features), their sums into ``sums``."""
+) -> bool:
+    """Coefficient times value into ``parts`` (n_arms, n_features), their sums into ``sums``.
+
+    False if the context is not finite.
+    """
+    for i in range(context.shape[0]):
+        if not math.isfinite(context[i]):
+            return False
     for arm in range(estimate.shape[0]):
         total = 0.0
         for i in range(estimate.shape[1]):
             parts[arm, i] = estimate[arm, i] * context[i]
             total += parts[arm, i]
         sums[arm] = total
+    return True
 
 
 def decide_many(

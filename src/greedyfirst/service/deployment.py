@@ -195,16 +195,18 @@ class Deployment:
         self.counts.counted += 1
         return alarms
 
+    def overdue(self, at: float) -> bool:
+        """Whether the wait of the oldest pending decision is over."""
+        wait = self.specification.reward_wait
+        if wait is None or not self.pending:
+            return False
+        return at > next(iter(self.pending.values())).at + wait
+
     def expire(self, at: float) -> list[AnyEvent]:
         """End the waits that are over."""
-        wait = self.specification.reward_wait
         caused: list[AnyEvent] = []
-        if wait is None:
-            return caused
-        while self.pending:
+        while self.overdue(at):
             step, waiting = next(iter(self.pending.items()))
-            if at <= waiting.at + wait:
-                break
             learned = self.specification.default_reward
             if waiting.parts:
                 learned = sum(waiting.parts.values())

@@ -158,11 +158,9 @@ class LoggedPolicies:
 
     def _expire(self, name: str) -> float:
         at = self._now()
-        if name not in self._busy:
+        if name not in self._busy and self.deployments[name].overdue(at):
             with self._changing():
-                caused = self.deployments[name].expire(at)
-                if caused:
-                    self._record(name, at, caused)
+                self._record(name, at, self.deployments[name].expire(at))
         return at
 
     @contextmanager
