@@ -32,9 +32,6 @@ class SlowLog:
     def keys(self) -> Iterator[tuple[str, str]]:
         return iter(())
 
-    def tidy(self, *, idle: bool) -> None:
-        pass
-
     def append(self, entries: Sequence[Entry]) -> None:
         self.began.release()
         assert self.go.acquire(timeout=10)

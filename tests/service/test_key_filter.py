@@ -1,6 +1,7 @@
 """Keys that are new are known to be; keys that are not are never taken for new."""
 
 import asyncio
+import time
 import uuid
 
 import pytest
@@ -72,19 +73,14 @@ def test_large_appends_are_one_transaction(tmp_path):
     log.close()
 
 
-def test_checkpoints_wait_for_idle_times_but_not_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("greedyfirst.service.sqlite_log._PAGES_IF_IDLE", 5)
-    monkeypatch.setattr("greedyfirst.service.sqlite_log._MOST_PAGES", 50)
+def test_the_write_ahead_log_begins_anew_while_commits_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("greedyfirst.service.sqlite_log._PAGES_IN_WAL", 20)
     log = SqliteLog(tmp_path / "log.db")
-    sizes = []
-    for number in range(1, 100):
+    for number in range(1, 401):
         log.append([entry(number)])
-        log.tidy(idle=False)
-        sizes.append((tmp_path / "log.db-wal").stat().st_size)
-    assert max(sizes) < 80 * 4200  # 99 commits of several pages each have begun it anew
-    before = (tmp_path / "log.db").stat().st_mtime_ns
-    log.append([entry(number) for number in range(100, 300)])
-    log.tidy(idle=True)
-    assert (tmp_path / "log.db").stat().st_mtime_ns > before
-    assert log.check() == 299
+        time.sleep(0.001)
+    # 400 commits of at least three pages each would make it 4.9 MB long.
+    assert (tmp_path / "log.db-wal").stat().st_size < 1_500_000
+    assert (tmp_path / "log.db").stat().st_size > 50_000
+    assert log.check() == 400
     log.close()

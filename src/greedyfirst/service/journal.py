@@ -123,7 +123,6 @@ class Journal:
                     elif not isinstance(item, Entry):
                         policy, seq, content = item
                         self.log.save_snapshot(policy, seq, content())
-                self.log.tidy(idle=self._queue.empty())
             except Exception as error:  # whatever it is: nothing may be acknowledged any more
                 self._tell(self.fail, str(error))
                 return

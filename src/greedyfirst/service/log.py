@@ -56,9 +56,6 @@ class Log(Protocol):
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries; they are on disk, all of them, when this returns."""
 
-    def tidy(self, *, idle: bool) -> None:
-        """Called after appending: time for upkeep, of which some can wait until it is ``idle``."""
-
     def last(self) -> tuple[int, float]:
         """Number and time of the last entry, zeros if there is none."""
 

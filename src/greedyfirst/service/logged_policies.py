@@ -17,7 +17,7 @@ from greedyfirst.service.key_filter import KeyFilter
 from greedyfirst.service.log import Log, LogFailed
 from greedyfirst.service.refusals import Damaged, Refusal, Unavailable, Unknown
 
-SNAPSHOT_EVERY = 1000
+SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
 _PAUSE = 1.0
 _log = logging.getLogger("greedyfirst.service")

@@ -10,6 +10,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -28,7 +29,7 @@ _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
 _CACHE_KB = 64_000
 #: Pages of 4 KB in the write-ahead log that are worth a checkpoint, and that need one.
-_PAGES_IF_IDLE, _MOST_PAGES = 1000, 16_000
+_PAGES_IN_WAL = 16_000  # 64 MB: pages that change often are then copied once, not often
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -61,6 +62,7 @@ CREATE TABLE IF NOT EXISTS access_keys (
     hash BLOB NOT NULL UNIQUE
 ) STRICT;
 """
+_PASSIVE = apsw.SQLITE_CHECKPOINT_PASSIVE
 _COLUMNS = "seq, at, policy, kind, step, key, body"
 
 
@@ -77,8 +79,10 @@ class SqliteLog:
 
     def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
         self.path = Path(path).resolve()  # another name of the same file has the same lock
-        self._pages_in_wal = 0
         self._lock = _only_one(self.path)
+        self._pages_in_wal = 0
+        self._aside = ThreadPoolExecutor(1, "checkpoint")
+        self._copying: Future[Any] | None = None
         #: A connection serves one thread at a time: requests, and long reads beside them.
         self._reading = threading.Lock()
         try:
@@ -88,6 +92,7 @@ class SqliteLog:
                 self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
                 # Requests read beside the thread that writes.
                 self._reader = self._connection(vfs)
+                self._copier = self._connection(vfs)
                 self._seal = self._checked_tail(_CHECKED_AT_START)
         except BaseException:
             self._lock.close()
@@ -175,18 +180,28 @@ class SqliteLog:
                 with self._writer:
                     for start in range(0, len(rows), _ROWS_AT_ONCE):
                         self._insert(rows[start : start + _ROWS_AT_ONCE])
-        self._seal = seal
+            self._seal = seal
+            self._checkpoint()
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""
         values = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(rows))
         self._writer.execute(f"INSERT INTO entries VALUES {values}", tuple(chain(*rows)))
 
-    def tidy(self, *, idle: bool) -> None:
-        """Move what is in the write-ahead log to the main file, if there is enough of it."""
-        if self._pages_in_wal >= (_PAGES_IF_IDLE if idle else _MOST_PAGES):
-            with _disk(self.path):
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    def _checkpoint(self) -> None:
+        """Move what is in the write-ahead log to the main file, once there is enough of it.
+
+        Most of it is copied beside the commits that go on; the writer then copies the rest, which
+        is little, so that the write-ahead log can begin anew.
+        """
+        if self._pages_in_wal < _PAGES_IN_WAL:
+            return
+        if self._copying is None:
+            self._copying = self._aside.submit(self._copier.wal_checkpoint, mode=_PASSIVE)
+        elif self._copying.done():
+            self._copying.result()
+            self._copying = None
+            self._writer.wal_checkpoint(mode=_PASSIVE)
             self._pages_in_wal = 0
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
@@ -299,8 +314,9 @@ class SqliteLog:
 
     def close(self) -> None:
         """Close the file, and let others open it."""
+        self._aside.shutdown()
         with self._reading:
-            for connection in (self._reader, self._writer):
+            for connection in (self._copier, self._reader, self._writer):
                 with suppress(apsw.Error):
                     connection.close(True)
         self._lock.close()
