@@ -31,14 +31,6 @@ Outcome = Literal["counted", "duplicate", "late"]
 Recall = Callable[[int], list[AnyEvent]]
 
 
-class Waiting(Struct, frozen=True, gc=False):
-    """A decision whose reward has not come: there may be millions, so they are cheap to copy."""
-
-    at: float
-    #: With rewards="sum": what has come so far.
-    parts: dict[str, float] = {}
-
-
 class Counts(Struct):
     """How the decisions fared."""
 
@@ -66,8 +58,10 @@ class Deployment:
         self._linear = self.agent.policy.reward_link() is Identity
         #: What features that came with later schemas had been before.
         self.fill: dict[str, events.Value] = {}
-        #: In the order of the decisions.
-        self.pending: dict[int, Waiting] = {}
+        #: When each decision was made that waits for its reward, in their order.
+        self.pending: dict[int, float] = {}
+        #: With rewards="sum": what has come so far of pending ones.
+        self.parts: dict[int, dict[str, float]] = {}
         self.counts = Counts()
         self.course = Course()
         #: Alarms that nobody has answered yet, by arm.
@@ -105,7 +99,7 @@ class Deployment:
         except ValueError as error:
             raise Invalid(str(error).replace("eligible must", "eligible_arms must", 1)) from None
         step, name = agent.decisions, self.name
-        self.pending[step] = Waiting(at)
+        self.pending[step] = at
         answer = Decision(
             decision_id=f"{name}:{step}",
             policy=name,
@@ -147,13 +141,14 @@ class Deployment:
         summed = self.specification.rewards == "sum"
         if part and not summed:
             raise Invalid('part must be left out: only rewards="sum" come in parts')
-        waiting = self.pending.get(step)
-        if waiting is not None and part not in waiting.parts:
-            self.check_reward(sum(waiting.parts.values(), value))
+        waiting = step in self.pending
+        known = self.parts.get(step, {})
+        if waiting and part not in known:
+            self.check_reward(sum(known.values(), value))
             rewarded = Rewarded(step=step, part=part, value=value, outcome="counted")
             return "counted", [rewarded, *self.take(rewarded, at)]
-        if waiting is not None:
-            return self._again(step, part, value, waiting.parts[part], "duplicate"), []
+        if waiting:
+            return self._again(step, part, value, known[part], "duplicate"), []
         for event in self.recall(step):
             if isinstance(event, Rewarded) and event.part == part:
                 outcome: Outcome = "duplicate" if event.outcome == "counted" else "late"
@@ -185,9 +180,8 @@ class Deployment:
             return []
         step = rewarded.step
         if self.specification.rewards == "sum":
-            waiting = self.pending[step]
-            parts = waiting.parts | {rewarded.part: rewarded.value}
-            self.pending[step] = Waiting(waiting.at, parts)
+            known = self.parts.get(step, {})
+            self.parts[step] = known | {rewarded.part: rewarded.value}
             self.counts.counted += 1
             return []
         alarms = self._learn(step, rewarded.value, at)
@@ -200,27 +194,28 @@ class Deployment:
         wait = self.specification.reward_wait
         if wait is None or not self.pending:
             return False
-        return at > next(iter(self.pending.values())).at + wait
+        return at > next(iter(self.pending.values())) + wait
 
     def expire(self, at: float) -> list[AnyEvent]:
         """End the waits that are over."""
         caused: list[AnyEvent] = []
         while self.overdue(at):
-            step, waiting = next(iter(self.pending.items()))
+            step = next(iter(self.pending))
             learned = self.specification.default_reward
-            if waiting.parts:
-                learned = sum(waiting.parts.values())
+            if step in self.parts:
+                learned = sum(self.parts[step].values())
             expired = Expired(step=step, learned=learned)
             caused += [expired, *self.end_wait(expired, at)]
         return caused
 
     def end_wait(self, expired: Expired, at: float) -> list[AnyEvent]:
         """The effect of a wait that is over; the alarms that it raised."""
-        waiting = self.pending.pop(expired.step)
+        del self.pending[expired.step]
+        parts = self.parts.pop(expired.step, {})
         if expired.learned is None:
             self.counts.missing += 1
             return []
-        if not waiting.parts:
+        if not parts:
             self.counts.defaulted += 1
         return self._learn(expired.step, expired.learned, at)
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.service import events, people
 from greedyfirst.service.course import Course
-from greedyfirst.service.deployment import Counts, Deployment, Recall, Waiting
+from greedyfirst.service.deployment import Counts, Deployment, Recall
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log import Entry, Log
 from greedyfirst.service.refusals import Damaged, Refusal, Unknown
@@ -30,7 +31,9 @@ class SavedState(Struct, frozen=True, kw_only=True):
     schema_version: int
     model_version: int
     fill: dict[str, events.Value]
-    pending: dict[int, Waiting]
+    #: Steps and times of pending decisions, as arrays: there may be many.
+    pending: tuple[bytes, bytes]
+    parts: dict[int, dict[str, float]]
     counts: Counts
     course: Course
     open_alarms: dict[str, events.Alarmed]
@@ -48,13 +51,20 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         schema_version=deployment.schema_version,
         model_version=deployment.model_version,
         fill=dict(deployment.fill),
-        pending=dict(deployment.pending),
+        parts=dict(deployment.parts),
         counts=msgspec.structs.replace(deployment.counts),
         course=msgspec.structs.replace(deployment.course, points=list(deployment.course.points)),
         open_alarms=dict(deployment.open_alarms),
         departures=deployment.departures,
     )
-    return lambda: msgspec.msgpack.encode(saved(agent=agent()))
+    pending = dict(deployment.pending)
+
+    def content() -> bytes:
+        steps, times = np.fromiter(pending, np.int64), np.fromiter(pending.values(), np.float64)
+        arrays = (steps.tobytes(), times.tobytes())
+        return msgspec.msgpack.encode(saved(agent=agent(), pending=arrays))
+
+    return content
 
 
 def load(content: bytes, recall: Recall) -> Deployment | None:
@@ -75,7 +85,11 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
         state.model_version,
     )
     deployment.fill = state.fill
-    deployment.pending = state.pending
+    steps, times = state.pending
+    deployment.pending = dict(
+        zip(np.frombuffer(steps, np.int64).tolist(), np.frombuffer(times).tolist(), strict=True)
+    )
+    deployment.parts = state.parts
     deployment.counts = state.counts
     deployment.course = state.course
     deployment.open_alarms = state.open_alarms
