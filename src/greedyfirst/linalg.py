@@ -19,6 +19,8 @@ from greedyfirst.vector_loops import add_multiple, inner, inner_of_four
 
 # Cyclic Jacobi converges quadratically: 5 to 10 sweeps in practice, this is only a stop.
 JACOBI_SWEEPS = 30
+# From this many features on, rows are worth taking four at a time.
+WIDE = 12
 
 
 @inline_kernel
@@ -54,13 +56,20 @@ def identity(out: FloatArray) -> None:
 def multiply(a: FloatArray, x: FloatArray, out: FloatArray) -> float:
     """out = ax for a symmetric a; returns x'ax."""
     d = x.shape[0]
-    fours = d - d % 4
+    done = multiply_fours(a, x, out) if d >= WIDE else 0
+    for i in range(done, d):
+        out[i] = inner(a[i], x)
+    return inner(out, x)
+
+
+@kernel
+def multiply_fours(a: FloatArray, x: FloatArray, out: FloatArray) -> int:
+    """The rows of ax four at a time; how many those are."""
+    fours: int = x.shape[0] - x.shape[0] % 4
     for i in range(0, fours, 4):
         rows = (a[i], a[i + 1], a[i + 2], a[i + 3])
         out[i], out[i + 1], out[i + 2], out[i + 3] = inner_of_four(rows, x)
-    for i in range(fours, d):
-        out[i] = inner(a[i], x)
-    return inner(out, x)
+    return fours
 
 
 @inline_kernel
