@@ -12,6 +12,7 @@ from litestar.response import File
 from litestar.types import ASGIApp
 
 from greedyfirst.service import events, parsing, views
+from greedyfirst.service.contexts import plain
 from greedyfirst.service.course import Course
 from greedyfirst.service.documentation import body_of, plain_operation
 from greedyfirst.service.events import Decision
@@ -41,8 +42,6 @@ Key = Annotated[
     str | None,
     HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
 ]
-
-
 _JSON = "application/json"
 
 
@@ -164,7 +163,7 @@ async def resolve(
         why=asked.why,
     )
     service = _service(state)
-    await service.resolve(policy, resolved, key)
+    await service.act(policy, resolved, key)
     return views.diversity_view(service.policy(policy))
 
 
@@ -185,7 +184,7 @@ async def add_arm(
         why=asked.why,
     )
     service = _service(state)
-    await service.add_arm(policy, added, key)
+    await service.act(policy, added, key)
     return views.policy_view(service.policy(policy))
 
 
@@ -205,7 +204,7 @@ async def retire_arm(
     asked = parsing.parse(body, RetirementRequest)
     retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
     service = _service(state)
-    await service.retire_arm(policy, retired, key)
+    await service.act(policy, retired, key)
     return views.policy_view(service.policy(policy))
 
 
@@ -223,9 +222,10 @@ async def import_history(
 ) -> PolicyView:
     """Learn from decisions that were made elsewhere."""
     asked = parsing.parse(body, HistoryRequest)
-    imported = events.Imported(rows=asked.rows, who=signed(request, asked.who), why=asked.why)
+    rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in asked.rows)
+    imported = events.Imported(rows=tuple(rows), who=signed(request, asked.who), why=asked.why)
     service = _service(state)
-    await service.import_history(policy, imported, key)
+    await service.act(policy, imported, key)
     return views.policy_view(service.policy(policy))
 
 

@@ -13,8 +13,24 @@ from greedyfirst.service.events import AnyEvent
 from greedyfirst.service.refusals import Conflict, Invalid, Unknown
 from greedyfirst.service.specification import check_size
 
+Act = events.Resolved | events.ArmAdded | events.ArmRetired | events.Imported
 
-def resolve(deployment: Deployment, resolved: events.Resolved) -> None:
+
+def act(deployment: Deployment, event: Act, at: float) -> list[AnyEvent]:
+    """The effect of what a person did, asked for now or read in the log; alarms that it raised."""
+    match event:
+        case events.Resolved():
+            _resolve(deployment, event)
+        case events.ArmAdded():
+            _add_arm(deployment, event)
+        case events.ArmRetired():
+            retire_arm(deployment, event.arm)
+        case events.Imported():
+            return _import_history(deployment, event, at)
+    return []
+
+
+def _resolve(deployment: Deployment, resolved: events.Resolved) -> None:
     """A person's answer to an alarm."""
     _arm(deployment, resolved.arm)
     agent = deployment.agent
@@ -33,7 +49,7 @@ def resolve(deployment: Deployment, resolved: events.Resolved) -> None:
     deployment.model_version += 1
 
 
-def add_arm(deployment: Deployment, added: events.ArmAdded) -> None:
+def _add_arm(deployment: Deployment, added: events.ArmAdded) -> None:
     """A new arm."""
     if added.arm in deployment.agent.arm_names:
         raise Conflict(f"policy {deployment.name} has an arm {added.arm!r} already")
@@ -67,7 +83,7 @@ def _arm(deployment: Deployment, arm: str) -> int:
     return deployment.agent.arm_names.index(arm)
 
 
-def import_history(deployment: Deployment, imported: events.Imported, at: float) -> list[AnyEvent]:
+def _import_history(deployment: Deployment, imported: events.Imported, at: float) -> list[AnyEvent]:
     """Learn rows from elsewhere; all of them or none."""
     encoded = []
     for number, row in enumerate(imported.rows):

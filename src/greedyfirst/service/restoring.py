@@ -142,14 +142,8 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
                 deployment.end_wait(event, at)
             case events.Alarmed():
                 deployment.hear(event)
-            case events.Resolved():
-                people.resolve(deployment, event)
-            case events.ArmAdded():
-                people.add_arm(deployment, event)
-            case events.ArmRetired():
-                people.retire_arm(deployment, event.arm)
-            case events.Imported():
-                people.import_history(deployment, event, at)
+            case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.Imported():
+                people.act(deployment, event, at)
             case events.SchemaChanged():
                 past = past_of(log, entry.policy, entry.seq)
                 deployment.adopt(relearned(deployment, event, past))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from greedyfirst.service import events, people, restoring, views
 from greedyfirst.service.contexts import plain, same_context
 from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import AnyEvent, Decided, Decision
+from greedyfirst.service.events import Decided, Decision
 from greedyfirst.service.log import Entry
 from greedyfirst.service.logged_policies import LoggedPolicies
 from greedyfirst.service.messages import DecisionView, RewardAnswer
@@ -135,38 +134,13 @@ class DecisionService(LoggedPolicies):
         entry = self.decision(decision_id)[0]
         return await asyncio.to_thread(restoring.decide_again, self.log, entry)
 
-    async def resolve(self, policy: str, resolved: events.Resolved, key: str | None) -> None:
-        """A person's answer to an alarm."""
-        await self._by_person(policy, resolved, key, lambda d, _: people.resolve(d, resolved))
-
-    async def add_arm(self, policy: str, added: events.ArmAdded, key: str | None) -> None:
-        """A new arm."""
-        await self._by_person(policy, added, key, lambda d, _: people.add_arm(d, added))
-
-    async def retire_arm(self, policy: str, retired: events.ArmRetired, key: str | None) -> None:
-        """An arm that is not chosen any more."""
-        await self._by_person(policy, retired, key, lambda d, _: people.retire_arm(d, retired.arm))
-
-    async def import_history(self, policy: str, imported: events.Imported, key: str | None) -> None:
-        """Rows from elsewhere."""
-        rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in imported.rows)
-        imported = msgspec.structs.replace(imported, rows=tuple(rows))
-        await self._by_person(
-            policy, imported, key, lambda d, at: people.import_history(d, imported, at)
-        )
-
-    async def _by_person(
-        self,
-        policy: str,
-        event: AnyEvent,
-        key: str | None,
-        effect: Callable[[Deployment, float], list[AnyEvent] | None],
-    ) -> None:
+    async def act(self, policy: str, event: people.Act, key: str | None) -> None:
+        """What a person does: answers an alarm, adds or retires an arm, brings history."""
         deployment, at = self._current(policy)
         known = self._known(policy, key)
         if known is None:
             with self._changing():
-                caused = effect(deployment, at) or []
+                caused = people.act(deployment, event, at)
                 self._record(policy, at, [event, *caused], key)
         elif known.body != events.encode(event):
             raise Invalid(_OTHER_REQUEST)

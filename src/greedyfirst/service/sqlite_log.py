@@ -28,8 +28,10 @@ _SNAPSHOTS_KEPT = 4
 _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
 _CACHE_KB = 64_000
-#: Pages of 4 KB in the write-ahead log that are worth a checkpoint, and that need one.
-_PAGES_IN_WAL = 16_000  # 64 MB: pages that change often are then copied once, not often
+#: Pages of 4 KB in the write-ahead log that ask for a checkpoint: with 64 MB of them, those that
+#: change often are copied once.
+_PAGES_IN_WAL = 16_000
+_AUDITED = ", ".join(repr(kind) for kind in AUDITED)
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -45,7 +47,7 @@ CREATE INDEX IF NOT EXISTS entries_by_policy ON entries (policy, seq);
 CREATE INDEX IF NOT EXISTS entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
 CREATE INDEX IF NOT EXISTS entries_audited ON entries (policy, seq)
-    WHERE kind IN ({", ".join(repr(kind) for kind in AUDITED)});
+    WHERE kind IN ({_AUDITED});
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS entries_remain BEFORE DELETE ON entries
@@ -253,9 +255,8 @@ class SqliteLog:
 
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest audited entries."""
-        kinds = ", ".join(repr(kind) for kind in AUDITED)
         return self._select(
-            f"policy = ? AND seq < ? AND kind IN ({kinds}) ORDER BY seq DESC LIMIT ?",
+            f"policy = ? AND seq < ? AND kind IN ({_AUDITED}) ORDER BY seq DESC LIMIT ?",
             (policy, before or 2**62, limit),
         )
 

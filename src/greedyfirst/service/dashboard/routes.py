@@ -124,7 +124,7 @@ async def answer_alarm(
     key = fields.get("key") or _new_key()
     try:
         resolved = _resolved(fields, request)
-        await service.resolve(policy, resolved, key)
+        await service.act(policy, resolved, key)
     except (Invalid, Conflict) as error:
         refused = fields | {"problem": error.sentence}
         await service.durable()
