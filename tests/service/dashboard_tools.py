@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 from litestar.testing import TestClient
 
 from greedyfirst.service.access import Access, hashed
+from greedyfirst.service.access_keys import AccessKey
 from greedyfirst.service.application import make_application
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.sqlite_log import SqliteLog
@@ -37,9 +38,13 @@ POLICY = {
 @contextmanager
 def client(path, *, keys=False):
     """A client of the application on the log ``path``; with keys, each is "key of NAME"."""
-    held = [(name, role, hashed(f"key of {name}")) for name, role in KEYS.items()] if keys else []
+    held = (
+        [AccessKey(name, role, hashed(f"key of {name}")) for name, role in KEYS.items()]
+        if keys
+        else []
+    )
     service = DecisionService(lambda: SqliteLog(path))
-    with TestClient(make_application(service, access=Access(held), hosts=None)) as made:
+    with TestClient(make_application(service, access=Access(lambda: held), hosts=None)) as made:
         yield made
 
 

@@ -48,7 +48,7 @@ def running(
 ) -> Iterator[TestClient[Any]]:
     """A client of a service on this file, which is stopped in good order at the end."""
     service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=clock)
-    app = make_application(service, access=options.pop("access", Access([])), **options)
+    app = make_application(service, access=options.pop("access", Access(list)), **options)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
 
@@ -59,7 +59,7 @@ async def at_once(
 ) -> AsyncIterator[tuple[httpx.AsyncClient, DecisionService]]:
     """A client whose requests run beside each other, and its service."""
     service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=clock)
-    app = make_application(service, access=options.pop("access", Access([])), **options)
+    app = make_application(service, access=options.pop("access", Access(list)), **options)
     transport = httpx.ASGITransport(app)
     async with (
         app.lifespan(),

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from litestar.testing import TestClient
-from served import BY, CONTEXT, SPECIFICATION, Start, create, decide, view
+from served import BY, CONTEXT, SPECIFICATION, Clock, Start, create, decide, view
 
-from greedyfirst.service.access import ROLES, Access, hashed, new_key
+from greedyfirst.service.access import ANYONE, ROLES, Access, hashed, new_key
+from greedyfirst.service.access_keys import AccessKey, all_keys, remove_key, set_key
 from greedyfirst.service.gate import Rate
+from greedyfirst.service.log import LogFailed
+from greedyfirst.service.refusals import Damaged
+from greedyfirst.service.sqlite_log import SqliteLog
 
 KEYS = {role: new_key() for role in ROLES}
-ACCESS = Access([(f"the {role}", role, hashed(key)) for role, key in KEYS.items()])
+HELD = [AccessKey(f"the {role}", role, hashed(key)) for role, key in KEYS.items()]
+ACCESS = Access(lambda: HELD)
 REQUESTS = [
     ("reader", "GET", "/v1/policies", None),
     ("reader", "GET", "/v1/policies/dose", None),
@@ -118,7 +125,7 @@ def test_no_key_is_ever_told(
 
 def test_the_audit_names_the_key_even_with_the_longest_names(start: Start) -> None:
     who, name = "w" * 200, "n" * 200
-    access = Access([(name, "admin", hashed(KEYS["admin"]))])
+    access = Access(lambda: [AccessKey(name, "admin", hashed(KEYS["admin"]))])
     headers = bearer(KEYS["admin"])
     with start(access=access) as client:
         client.headers.update(headers)
@@ -132,7 +139,14 @@ def test_the_audit_names_the_key_even_with_the_longest_names(start: Start) -> No
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[::2]"])
 def test_other_names_of_the_service_are_refused(client: TestClient[Any], host: str) -> None:
-    assert client.get("/v1/policies", headers={"Host": host}).status_code == 421
+    answer = client.get("/v1/policies", headers={"Host": host})
+    assert (answer.status_code, answer.json()["status"]) == (421, 421)
+    person = client.get("/", headers={"Host": host, "Accept": "text/html,*/*"})
+    assert (person.status_code, person.headers["content-type"]) == (
+        421,
+        "text/plain; charset=utf-8",
+    )
+    assert person.text.startswith("this service is not known as")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8000", "LOCALHOST", "[::1]:80"])
@@ -197,3 +211,60 @@ def test_the_rate_by_the_clock() -> None:
     assert [rate.admits("a") for _ in range(2)] == [True, False]
     now[0] = 1000.0
     assert sum(rate.admits("a") for _ in range(100)) == 20
+
+
+def test_keys_change_while_the_service_runs(start: Start, path: Path, clock: Clock) -> None:
+    with start(access=Access(list)) as client:
+        create(client)
+    access = Access(lambda: all_keys(path), clock=clock)
+    with start(access=access) as client:
+        assert client.get("/v1/policies").status_code == 200
+        set_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
+        clock.now += 2
+        assert client.get("/v1/policies").status_code == 401
+        assert client.get("/v1/policies", headers=bearer("gf_boss")).status_code == 200
+        set_key(path, AccessKey("clinic", "reader", hashed("gf_clinic")))
+        assert remove_key(path, "boss")
+        assert not remove_key(path, "boss")
+        clock.now += 2
+        assert client.get("/v1/policies", headers=bearer("gf_boss")).status_code == 401
+        assert client.get("/v1/policies", headers=bearer("gf_clinic")).status_code == 200
+
+
+def test_where_others_can_reach_it_nothing_goes_without_a_key(clock: Clock) -> None:
+    held = [AccessKey("boss", "admin", hashed("gf_boss"))]
+    access = Access(lambda: held, needed=True, clock=clock)
+    assert access.caller("gf_boss") is not None
+    held.clear()
+    clock.now += 2
+    assert access.caller("gf_boss") is None
+    assert access.caller(None) is None
+
+
+def test_keys_stay_in_force_while_they_cannot_be_read(path: Path, clock: Clock) -> None:
+    SqliteLog(path).close()
+    set_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
+    access = Access(lambda: all_keys(path), clock=clock)
+    moved = path.rename(path.with_name("away.db"))
+    clock.now += 2
+    assert access.caller("gf_boss") is not None
+    assert access.caller(None) is None
+    assert not path.exists()
+    moved.rename(path)
+    remove_key(path, "boss")
+    clock.now += 2
+    assert access.caller("gf_boss") == ANYONE
+
+
+def test_keys_are_not_written_into_other_files(path: Path) -> None:
+    with pytest.raises(LogFailed):
+        all_keys(path)
+    path.write_text("a letter, not a database" * 100)
+    with pytest.raises(Damaged):
+        all_keys(path)
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE access_keys (name, role, hash)")
+    other.close()
+    with pytest.raises(Damaged, match="another program"):
+        set_key(path, AccessKey("boss", "admin", b"hash"))

@@ -1,7 +1,6 @@
 """Keys that are new are known to be; keys that are not are never taken for new."""
 
 import asyncio
-import time
 import uuid
 
 import pytest
@@ -56,31 +55,3 @@ def test_a_key_is_known_after_a_restart_too(tmp_path, restarted):
         return first == again, decisions
 
     assert asyncio.run(run()) == (True, 2)
-
-
-def test_large_appends_are_one_transaction(tmp_path):
-    log = SqliteLog(tmp_path / "log.db")
-    log.append([entry(number, key=f"k{number}") for number in range(1, 251)])
-    assert (log.last()[0], log.check()) == (250, 250)
-    assert set(log.keys()) == {("dose", f"k{number}") for number in range(1, 251)}
-    with pytest.raises(Exception, match="UNIQUE"):
-        log.append([*[entry(number) for number in range(251, 600)], entry(600, key="k7")])
-    assert (log.last()[0], log.check()) == (250, 250)
-    log.append([entry(251)])
-    log.close()
-    log = SqliteLog(tmp_path / "log.db")
-    assert log.check() == 251
-    log.close()
-
-
-def test_the_write_ahead_log_begins_anew_while_commits_go_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("greedyfirst.service.sqlite_log._PAGES_IN_WAL", 20)
-    log = SqliteLog(tmp_path / "log.db")
-    for number in range(1, 401):
-        log.append([entry(number)])
-        time.sleep(0.001)
-    # 400 commits of at least three pages each would make it 4.9 MB long.
-    assert (tmp_path / "log.db-wal").stat().st_size < 1_500_000
-    assert (tmp_path / "log.db").stat().st_size > 50_000
-    assert log.check() == 400
-    log.close()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -263,4 +268,62 @@ def test_reads_of_several_threads(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+    log.close()
+
+
+def test_large_appends_are_one_transaction(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 250))
+    assert (log.last()[0], log.check()) == (250, 250)
+    assert set(log.keys()) == {("p", f"key {seq}") for seq in range(1, 251)}
+    with pytest.raises(LogFailed, match="UNIQUE"):
+        log.append([*entries(251, 599), entries(600, 600)[0]._replace(key="key 7")])
+    assert (log.last()[0], log.check()) == (250, 250)
+    log.append(entries(251, 251))
+    log.close()
+    log = SqliteLog(path)
+    assert log.check() == 251
+    log.close()
+
+
+#: Another program that holds the lock of checkpoints (byte 121 of the shared memory).
+CHECKPOINTING = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def checkpoint_elsewhere(path: Path) -> Iterator[None]:
+    """Have another program at its own checkpoint meanwhile."""
+    words = [sys.executable, "-c", CHECKPOINTING, f"{path}-shm"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        yield
+        other.communicate()
+
+
+def test_the_write_ahead_log_begins_anew_while_commits_go_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("greedyfirst.service.sqlite_log._PAGES_IN_WAL", 20)
+    log = SqliteLog(path)
+
+    def append(first: int, last: int) -> None:
+        for seq in range(first, last + 1):
+            log.append(entries(seq, seq))
+            time.sleep(0.001)
+
+    append(1, 50)
+    with checkpoint_elsewhere(path):
+        append(51, 100)
+    append(101, 500)
+    # 500 commits of at least three pages each would make it 6.1 MB long.
+    assert Path(f"{path}-wal").stat().st_size < 2_000_000
+    assert path.stat().st_size > 50_000
+    assert log.check() == 500
     log.close()

@@ -62,6 +62,7 @@ def serve(
     from greedyfirst.service.serving import serve as run
 
     with ExitStack() as until_it_ends:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
             from greedyfirst.service.demo import SPECIFICATION, fill
 
@@ -70,10 +71,16 @@ def serve(
                 db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
             typer.echo("simulating a dosing trial; this takes a few seconds")
             fill(db)
-            typer.echo(f"open http://{host}:{port}/policies/{SPECIFICATION.name}")
+            typer.echo(f"open {address}/policies/{SPECIFICATION.name}")
         db = db or _DEFAULT
-        typer.echo(f"greedyfirst serves {db} at http://{host}:{port} (Ctrl-C ends it)")
-        run(db, host=host, port=port, names=tuple(name or ()), per_second=per_second)
+        run(
+            db,
+            host=host,
+            port=port,
+            names=tuple(name or ()),
+            per_second=per_second,
+            ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),
+        )
 
 
 @keys.command("add", epilog="Example: [bold]greedyfirst keys add clinic --role decider[/bold]")
@@ -85,14 +92,15 @@ def add_key(
     """Make a key and show it, once; only its hash is kept."""
     _need_extra()
     from greedyfirst.service.access import ROLES, hashed, new_key
+    from greedyfirst.service.access_keys import AccessKey, set_key
     from greedyfirst.service.sqlite_log import SqliteLog
     from greedyfirst.validation import choice
 
     choice("role", role, ROLES)
+    if not db.is_file():
+        SqliteLog(db).close()
     key = new_key()
-    opened = SqliteLog(db)
-    opened.set_access_key(name, role, hashed(key))
-    opened.close()
+    set_key(db, AccessKey(name, role, hashed(key)))
     typer.echo(key)
 
 
@@ -100,12 +108,10 @@ def add_key(
 def list_keys(db: Database = _DEFAULT) -> None:
     """Names and roles of all keys."""
     _need_extra()
-    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.service.access_keys import all_keys
 
-    opened = SqliteLog(_existing(db))
-    for name, role, _ in opened.access_keys():
-        typer.echo(f"{name}\t{role}")
-    opened.close()
+    for key in all_keys(_existing(db)):
+        typer.echo(f"{key.name}\t{key.role}")
 
 
 @keys.command("remove", epilog="Example: [bold]greedyfirst keys remove clinic[/bold]")
@@ -114,12 +120,9 @@ def remove_key(
 ) -> None:
     """Take a key out of use."""
     _need_extra()
-    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.service import access_keys
 
-    opened = SqliteLog(_existing(db))
-    removed = opened.remove_access_key(name)
-    opened.close()
-    if not removed:
+    if not access_keys.remove_key(_existing(db), name):
         raise ValueError(f"there is no key of the name {name!r}")
 
 

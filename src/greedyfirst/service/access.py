@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
+
+from greedyfirst.service.access_keys import AccessKey
+from greedyfirst.service.log import LogFailed
+from greedyfirst.service.refusals import Damaged
 
 #: Each may do what those before it may.
 ROLES = ("reader", "decider", "admin")
+_READ_EVERY = 1.0
+_log = logging.getLogger("greedyfirst.service")
 
 
 class Caller(NamedTuple):
@@ -37,18 +45,44 @@ def hashed(key: str) -> bytes:
 
 
 class Access:
-    """The keys in force."""
+    """The keys in force, read again every second: one that was removed is soon of no use.
 
-    def __init__(self, keys: Iterable[tuple[str, str, bytes]]) -> None:
-        self._callers = {kept: Caller(name, role) for name, role, kept in keys}
+    Parameters
+    ----------
+    read
+        Where they are read. While that fails, those known before stay in force.
+    needed
+        Whether nobody may do anything without a key, even where there is none.
+    clock
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Iterable[AccessKey]],
+        *,
+        needed: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._read, self._needed, self._clock = read, needed, clock
+        self._callers = self._read_callers()
+
+    def _read_callers(self) -> dict[bytes, Caller]:
+        self._fresh_until = self._clock() + _READ_EVERY
+        return {key.hashed: Caller(key.name, key.role) for key in self._read()}
 
     @property
-    def open(self) -> bool:
-        """Whether no key is needed."""
+    def empty(self) -> bool:
+        """Whether there is no key."""
         return not self._callers
 
     def caller(self, key: str | None) -> Caller | None:
         """Who has this key; None if nobody does."""
-        if self.open:
+        if self._clock() > self._fresh_until:
+            try:
+                self._callers = self._read_callers()
+            except (LogFailed, Damaged) as error:
+                _log.error("the keys cannot be read (%s); those known stay in force", error)
+        if self.empty and not self._needed:
             return ANYONE
         return None if key is None else self._callers.get(hashed(key))

@@ -79,16 +79,17 @@ class Gate:
         headers = dict(scope["headers"])
         host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
-            await _refuse(send_with_headers, 421, f"this service is not known as {host[:100]!r}")
+            sentence = f"this service is not known as {host[:100]!r}; see serve --name"
+            await _refuse(send_with_headers, headers, 421, sentence)
             return
         if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
-            await _refuse(send_with_headers, 403, "requests from other sites are refused")
+            await _refuse(send_with_headers, headers, 403, "requests from other sites are refused")
             return
         caller = self._access.caller(_key(headers))
         client = (scope.get("client") or ("", 0))[0] if caller is None else caller.name
         if not self._rate.admits(client):
-            await _refuse(send_with_headers, 429, "too many requests; wait a second")
+            await _refuse(send_with_headers, headers, 429, "too many requests; wait a second")
             return
         scope.setdefault("state", {})[_CALLER] = caller
         await self._app(scope, receive, send_with_headers)
@@ -124,12 +125,16 @@ def _key(headers: dict[bytes, bytes]) -> str | None:
     return None if cookie is None else cookie.value
 
 
-async def _refuse(send: Any, status: int, sentence: str) -> None:
-    headers = [(b"content-type", b"application/json")]
+async def _refuse(send: Any, asked: dict[bytes, bytes], status: int, sentence: str) -> None:
+    """A sentence for people, JSON for programs."""
+    if b"text/html" in asked.get(b"accept", b""):
+        headers, body = [(b"content-type", b"text/plain; charset=utf-8")], sentence.encode()
+    else:
+        headers = [(b"content-type", b"application/json")]
+        body = msgspec.json.encode(Problem(status=status, detail=sentence))
     if status == 429:
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    body = msgspec.json.encode(Problem(status=status, detail=sentence))
     await send({"type": "http.response.body", "body": body})
 
 

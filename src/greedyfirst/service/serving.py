@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 
 from greedyfirst.service.access import Access
+from greedyfirst.service.access_keys import all_keys
 from greedyfirst.service.application import LOOPBACK, PER_SECOND, make_application
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.sqlite_log import SqliteLog
@@ -27,6 +29,7 @@ def serve(
     port: int = 8000,
     names: tuple[str, ...] = (),
     per_second: float = PER_SECOND,
+    ready: Callable[[], None] | None = None,
 ) -> None:
     """Serve the log in the file ``path`` until SIGINT or SIGTERM.
 
@@ -40,13 +43,15 @@ def serve(
         Names by which requests may call this service, beside the loopback's.
     per_second
         Requests that a client may send in the long run.
+    ready
+        Called when the log is open and the service is about to listen.
     """
     check_address(host, port)
     number("per_second", per_second, above=0)
-    log = SqliteLog(path)
-    access = Access(log.access_keys())
-    log.close()
-    if host not in LOOPBACK and access.open:
+    path = Path(path)
+    SqliteLog(path).close()  # make it where it is not there
+    access = Access(lambda: all_keys(path), needed=host not in LOOPBACK)
+    if host not in LOOPBACK and access.empty:
         raise ValueError(
             f"host {host} can be reached from elsewhere, which needs keys: "
             f"greedyfirst keys add NAME --role admin --db {path}"
@@ -56,7 +61,7 @@ def serve(
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
-    asyncio.run(_run(service, app, host, port))
+    asyncio.run(_run(service, app, host, port, ready))
 
 
 def check_address(host: str, port: int) -> None:
@@ -73,9 +78,13 @@ def check_address(host: str, port: int) -> None:
             ) from None
 
 
-async def _run(service: DecisionService, app: Any, host: str, port: int) -> None:
+async def _run(
+    service: DecisionService, app: Any, host: str, port: int, ready: Callable[[], None] | None
+) -> None:
     await service.start()  # before the server, so that what is wrong with the log is told
     try:
+        if ready is not None:
+            ready()
         await listen(app, host, port)
     finally:
         await service.stop()

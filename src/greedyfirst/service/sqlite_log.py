@@ -6,24 +6,21 @@ reads all of it.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import apsw
 
 from greedyfirst.service.events import AUDITED, kind_of, step_of
 from greedyfirst.service.log import GENESIS, Entry, LogFailed, link
 from greedyfirst.service.refusals import Damaged
+from greedyfirst.service.sqlite_file import APPLICATION, VERSION, check_ours, disk, only_one
 
-VERSION = 1
-_APPLICATION = 0x67726679  # "grfy"
 _SNAPSHOTS_KEPT = 4
 _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
@@ -81,14 +78,14 @@ class SqliteLog:
 
     def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
         self.path = Path(path).resolve()  # another name of the same file has the same lock
-        self._lock = _only_one(self.path)
+        self._lock = only_one(self.path)
         self._pages_in_wal = 0
         self._aside = ThreadPoolExecutor(1, "checkpoint")
         self._copying: Future[Any] | None = None
         #: A connection serves one thread at a time: requests, and long reads beside them.
         self._reading = threading.Lock()
         try:
-            with _disk(self.path):
+            with disk(self.path):
                 self._writer = self._connection(vfs)
                 self._prepare()
                 self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
@@ -111,16 +108,8 @@ class SqliteLog:
 
     def _prepare(self) -> None:
         connection = self._writer
-        application = connection.pragma("application_id")
-        if application not in (0, _APPLICATION) or (
-            application == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get
-        ):
-            raise Damaged(f"{self.path} is a database of another program")
-        version = connection.pragma("user_version")
-        if version not in (0, VERSION):
-            raise Damaged(
-                f"{self.path} has format version {version}; this release reads version {VERSION}"
-            )
+        if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            check_ours(connection, self.path)
         # Everything into the main file, whose length then tells whether it is whole; not while
         # another program reads it.
         (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -133,7 +122,7 @@ class SqliteLog:
             self._check_pages(connection, "quick_check")
         with connection:
             connection.execute(_TABLES)
-            connection.pragma("application_id", _APPLICATION)
+            connection.pragma("application_id", APPLICATION)
             connection.pragma("user_version", VERSION)
 
     def _check_pages(self, connection: apsw.Connection, how: str) -> None:
@@ -175,7 +164,7 @@ class SqliteLog:
         for entry in entries:
             seal = link(seal, entry)
             rows.append((*entry, seal))
-        with _disk(self.path):
+        with disk(self.path):
             if len(rows) <= _ROWS_AT_ONCE:
                 self._insert(rows)
             else:
@@ -201,14 +190,15 @@ class SqliteLog:
         if self._copying is None:
             self._copying = self._aside.submit(self._copier.wal_checkpoint, mode=_PASSIVE)
         elif self._copying.done():
-            self._copying.result()
-            self._copying = None
-            self._writer.wal_checkpoint(mode=_PASSIVE)
-            self._pages_in_wal = 0
+            copying, self._copying = self._copying, None
+            with suppress(apsw.BusyError):  # another program is at it: after the next commit then
+                copying.result()
+                self._writer.wal_checkpoint(mode=_PASSIVE)
+                self._pages_in_wal = 0
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a snapshot, and drop old ones."""
-        with _disk(self.path), self._writer:
+        with disk(self.path), self._writer:
             self._writer.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (policy, seq, content)
             )
@@ -222,7 +212,7 @@ class SqliteLog:
 
     def last(self) -> tuple[int, float]:
         """Number and time of the last entry."""
-        with _disk(self.path), self._reading:
+        with disk(self.path), self._reading:
             newest = "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
             row: Any = self._reader.execute(newest).fetchone()
         return row or (0, 0.0)
@@ -250,7 +240,7 @@ class SqliteLog:
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """The policy and the idempotency key of each entry that has one."""
-        with _disk(self.path):
+        with disk(self.path):
             yield from self._reader.execute("SELECT policy, key FROM entries WHERE key IS NOT NULL")
 
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
@@ -266,7 +256,7 @@ class SqliteLog:
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot that is old enough."""
-        with _disk(self.path), self._reading:
+        with disk(self.path), self._reading:
             row = self._reader.execute(
                 "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
                 "ORDER BY seq DESC LIMIT 1",
@@ -276,7 +266,7 @@ class SqliteLog:
 
     def check(self) -> int:
         """SQLite's own check, each entry's form, and every seal."""
-        with _disk(self.path):
+        with disk(self.path):
             self._check_pages(self._reader, "integrity_check")
             self._checked_tail(2**62)
             count = 0
@@ -288,30 +278,9 @@ class SqliteLog:
             return count
 
     def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
-        with _disk(self.path), self._reading:
+        with disk(self.path), self._reading:
             rows = self._reader.execute(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
             return [Entry(*row) for row in rows]
-
-    # ---------------------------------------------------------------- access keys
-
-    def access_keys(self) -> list[tuple[str, str, bytes]]:
-        """Name, role and hash of each."""
-        with _disk(self.path), self._reading:
-            rows: Any = self._reader.execute("SELECT name, role, hash FROM access_keys")
-            return list(rows)
-
-    def set_access_key(self, name: str, role: str, hashed: bytes) -> None:
-        """Add a key, or replace the one of that name."""
-        with _disk(self.path), self._writer:
-            self._writer.execute(
-                "INSERT OR REPLACE INTO access_keys VALUES (?, ?, ?)", (name, role, hashed)
-            )
-
-    def remove_access_key(self, name: str) -> bool:
-        """Take a key away; False if there was none of that name."""
-        with _disk(self.path), self._writer:
-            self._writer.execute("DELETE FROM access_keys WHERE name = ?", (name,))
-        return bool(self._writer.changes())
 
     def close(self) -> None:
         """Close the file, and let others open it."""
@@ -321,30 +290,3 @@ class SqliteLog:
                 with suppress(apsw.Error):
                     connection.close(True)
         self._lock.close()
-
-
-def _only_one(path: Path) -> IO[str]:
-    """A lock that ends with the process."""
-    if path.is_dir():
-        raise Damaged(f"{path} is a folder; give the name of a file")
-    try:
-        lock = open(f"{path}.lock", "w")  # noqa: SIM115 (held until the log is closed)
-    except OSError as error:
-        raise Damaged(f"{path} cannot be opened: {os.strerror(error.errno or 0)}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise Damaged(f"another service is using {path}; end it or take another file") from None
-    return lock
-
-
-@contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours."""
-    try:
-        yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise Damaged(f"{path} is not a whole log: {error}; put back a copy of it") from error
-    except apsw.Error as error:
-        raise LogFailed(f"{path}: {error}") from error

@@ -1,0 +1,52 @@
+"""The keys, as hashes in the log's file: read and changed also while a service uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from greedyfirst.service.sqlite_file import check_ours, disk
+
+
+class AccessKey(NamedTuple):
+    """A key that somebody has."""
+
+    name: str
+    role: str
+    hashed: bytes
+
+
+def all_keys(path: Path) -> list[AccessKey]:
+    """Those in the log ``path``, by name."""
+    with _opened(path) as connection:
+        rows = connection.execute("SELECT name, role, hash FROM access_keys ORDER BY name")
+        return [AccessKey(*row) for row in rows]
+
+
+def set_key(path: Path, key: AccessKey) -> None:
+    """Add a key, or replace the one of that name."""
+    with _opened(path) as connection:
+        connection.execute("INSERT OR REPLACE INTO access_keys VALUES (?, ?, ?)", key)
+
+
+def remove_key(path: Path, name: str) -> bool:
+    """Take a key away; False if there was none of that name."""
+    with _opened(path) as connection:
+        connection.execute("DELETE FROM access_keys WHERE name = ?", (name,))
+        return bool(connection.changes())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    with (
+        disk(path),
+        closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection,
+    ):
+        connection.set_busy_timeout(5000)
+        connection.pragma("synchronous", "FULL")
+        check_ours(connection, path)
+        yield connection
