@@ -36,7 +36,7 @@ def stop_watching(agent: Agent, arm: int, *, dropped: bool) -> None:
     copy_arms(fresh, agent.state.fallback)
     _plan_fallback(agent)
     if isinstance(agent.state.greedy.model, LeastSquares):
-        least_squares.catch_up(agent.state.greedy.model, agent.record.greedy.warmup)
+        least_squares.ask_again(agent.state.greedy.model, agent.record.greedy.warmup)
     agent.state.outlook[:] = 0.0
 
 

@@ -22,6 +22,9 @@ every ``REFRESH_ROWS`` rows, so it costs next to nothing.
 
 G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
 adding four at once costs little more than adding one (:func:`settle`).
+
+While nobody asks for an arm's estimate (``UNASKED``), its rows only enter G, m and the span, until
+:func:`catch_up` computes :math:`G^+` and the estimate from these.
 """
 
 from __future__ import annotations
@@ -58,11 +61,14 @@ NONE, RIDGE, PINV = range(3)
 REFRESH_GROWTH = 100.0
 REFRESH_ROWS = 2000
 BLOCK = 4
+# Where :func:`catch_up` finds G near singular, its diagonal grows by this share.
+LOOSENING = 1e-12
+NO_ROW = 0.0  # in place of s, which is 1 at least
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
 # Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
-# rows not yet in G, q² of the ridge's inverse, 1 while nobody asks for the ridge's estimate.
+# rows not yet in G, q² of the ridge's inverse, 1 while nobody asks for the estimate.
 NUMBERS = 7
 COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY, UNASKED = range(NUMBERS)
 # Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
@@ -130,7 +136,7 @@ def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float)
 def repair(
     model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
 ) -> None:
-    """What :func:`observe` does rarely: a row while G is singular, or a refresh."""
+    """What is done rarely: a row while G is singular, a refresh, or with NO_ROW both for all."""
     repair_row(model, warmup, arm, x, error, s)
 
 
@@ -141,9 +147,12 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     numbers, vectors, v = model.numbers[arm], model.vectors[arm], model.scratch[GAIN]
     inverse = model.matrices[arm, INVERSE]
     regular = numbers[RANK] == d
+    asked = numbers[UNASKED] == 0.0
+    error, s = 0.0, 1.0
     solution = vectors[ESTIMATE] if regular else vectors[SOLUTION]
-    error = y - inner(solution, x)
-    s = 1.0 + multiply(inverse, x, v)
+    if asked:
+        error = y - inner(solution, x)
+        s += multiply(inverse, x, v)
     place = int(numbers[WAITING])
     add_multiple(vectors[MOMENT], y, x)
     copy(x, vectors[ROWS + place])
@@ -151,12 +160,12 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     numbers[WAITING] = place + 1.0
     if place == BLOCK - 1:
         settle(model.matrices[arm, GRAM], vectors, numbers)
-    if regular:
+    if regular and asked:
         add_multiple(solution, error / s, v)
         add_outer(inverse, v, -1.0 / s)
         numbers[GROWTH] *= s
     stale = numbers[GROWTH] > REFRESH_GROWTH or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
-    if stale or not regular:
+    if (stale and asked) or not regular:
         repair(model, warmup, arm, x, error, s)
 
 
@@ -184,14 +193,17 @@ def repair_row(
     """The work of :func:`repair`: O(d³)."""
     d = x.shape[0]
     numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
-    settle(matrices[GRAM], vectors, numbers)
-    if numbers[RANK] < d:
+    catching_up = s == NO_ROW
+    if numbers[RANK] < d and not catching_up:
         observe_while_singular(numbers, vectors, matrices, x, error, s, model.scratch)
+    if numbers[UNASKED] != 0.0 and not catching_up:
+        return
+    settle(matrices[GRAM], vectors, numbers)
     grown = numbers[GROWTH] > REFRESH_GROWTH
-    if grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
-        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices)
-    if numbers[RANK] < d and warmup == RIDGE and numbers[UNASKED] == 0.0:
-        fresh = numbers[COUNT] % REFRESH_ROWS == 0.0
+    if catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
+        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, catching_up)
+    if numbers[RANK] < d and warmup == RIDGE:
+        fresh = catching_up or numbers[COUNT] % REFRESH_ROWS == 0.0
         numbers[PENALTY] = ridge(
             matrices[GRAM],
             vectors[MOMENT],
@@ -208,15 +220,23 @@ def repair_row(
         copy(vectors[SOLUTION], vectors[ESTIMATE])
 
 
-def catch_up(model: LeastSquares, warmup: int) -> None:
-    """Bring estimates up to date that nobody had asked for (not compiled)."""
-    model.numbers[:, [PENALTY, UNASKED]] = 0.0
-    for arm, gram in enumerate(model.gram):
-        count, rank = model.numbers[arm, [COUNT, RANK]]
-        if warmup == RIDGE and 0 < rank < len(gram):
-            penalty = np.linalg.eigvalsh(gram)[-1] / count**2
-            ridged = gram + penalty * np.eye(len(gram))
-            model.vectors[arm, ESTIMATE] = np.linalg.solve(ridged, model.vectors[arm, MOMENT])
+@template_kernel
+def catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
+    """Bring an arm's estimate up to date that nobody had asked for: O(d³)."""
+    repair(model, warmup, arm, model.vectors[arm, ROWS], 0.0, NO_ROW)
+
+
+def ask_again(model: LeastSquares, warmup: int) -> None:
+    """Bring all estimates up to date and keep them so; for callers that are not compiled."""
+    for arm, numbers in enumerate(model.numbers):
+        if numbers[UNASKED] == 0.0:
+            continue
+        numbers[UNASKED] = 0.0
+        if model.repair_routine:
+            row = model.vectors[arm, ROWS].ctypes.data
+            REPAIR.compiled.ctypes(*addresses(model), warmup, arm, row, 0.0, NO_ROW)
+        else:
+            catch_up(model, warmup, arm)
 
 
 @rare_kernel
@@ -229,13 +249,16 @@ def observe_while_singular(
     s: float,
     scratch: FloatArray,
 ) -> None:
-    """Greville's step; at full rank a refresh is asked for."""
+    """Greville's step, or only its span while nobody asks; at full rank a refresh is asked for."""
     d = x.shape[0]
     inverse, solution = matrices[INVERSE], vectors[SOLUTION]
     v, k = scratch[GAIN], scratch[OUTSIDE]
     outside = widen(matrices[BASIS], int(numbers[RANK]), x, k, scratch[REFLECTOR])
     if outside > 0.0:
         numbers[RANK] += 1.0
+    if numbers[UNASKED] != 0.0:
+        return
+    if outside > 0.0:
         for i in range(d):
             k[i] /= outside
             solution[i] += k[i] * error
@@ -271,8 +294,12 @@ def refresh(
     matrices: FloatArray,
     scratch: FloatArray,
     scratch_matrices: FloatArray,
+    must: bool,
 ) -> None:
-    """Compute G⁺ and the solution afresh from G and m; kept as they are if G is near singular.
+    """Compute G⁺ and the solution afresh from G and m.
+
+    If G is near singular they are kept as they are, or, where they ``must`` be computed, G's
+    diagonal is raised by ``LOOSENING`` of itself.
 
     D is the Gram matrix's own scale along each row of Z, and Z is turned so that these scales
     separate: features of small units are not rounded away by those of large ones. One step of
@@ -294,7 +321,12 @@ def refresh(
     for k in range(free):
         add_outer(complete, basis[k], own_scale(gram, basis[k]))
     if not invert(complete, result, scratch[GAIN]):
-        return
+        if not must:
+            return
+        for i in range(d):
+            complete[i, i] *= 1.0 + LOOSENING
+        if not invert(complete, result, scratch[GAIN]):
+            return
     for i in range(d):
         copy(result[i], inverse[i])
     for k in range(free):
@@ -326,6 +358,12 @@ def pointers(model: LeastSquares) -> tuple[int, ...]:
         model.vectors.shape[2],
         model.repair_routine,
     )
+
+
+def addresses(model: LeastSquares) -> tuple[int, ...]:
+    """:func:`pointers`, for callers that are not compiled."""
+    found = (array.ctypes.data for array in model if isinstance(array, np.ndarray))
+    return (*found, model.vectors.shape[0], model.vectors.shape[2], model.repair_routine)
 
 
 @template_kernel

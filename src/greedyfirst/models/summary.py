@@ -24,6 +24,7 @@ from greedyfirst.models.least_squares import (
     REFLECTOR,
     WARMUPS,
     LeastSquares,
+    addresses,
     model_at,
     observe,
     pointers,
@@ -108,18 +109,7 @@ def learn(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -
     if not model.observe_routine:
         observe(model, warmup, arm, x, y)
         return
-    arrays = (
-        model.numbers,
-        model.vectors,
-        model.matrices,
-        model.scratch,
-        model.scratch_matrices,
-    )
-    n_arms, _, d = model.vectors.shape
-    addresses = [array.ctypes.data for array in arrays]
-    OBSERVE.compiled.ctypes(
-        *addresses, n_arms, d, model.repair_routine, warmup, arm, x.ctypes.data, y
-    )
+    OBSERVE.compiled.ctypes(*addresses(model), warmup, arm, x.ctypes.data, y)
 
 
 @Routine(f"void({MODEL_SIGNATURE} int64)")

@@ -97,7 +97,7 @@ def hand_over(policy: Any, state: Any) -> None:
 
 
 def stop_asking(model: Any) -> None:
-    """Least squares go on taking in rows, but their ridge may rest until greedy is back."""
+    """Least squares go on taking in rows, but their estimates may rest until greedy is back."""
     if isinstance(model, LeastSquares):
         model.numbers[:, UNASKED] = 1.0
 

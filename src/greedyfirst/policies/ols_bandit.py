@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from greedyfirst.compilation import inline_kernel, kernel, template_kernel
-from greedyfirst.linalg import copy
 from greedyfirst.memory import Memory
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
+from greedyfirst.models.least_squares import ESTIMATE, UNASKED, WARMUPS, LeastSquares
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.policy import FOREIGN, Policy
 from greedyfirst.policies.selection import SCORE, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 REFRESH = ("always", "scheduled")
-ALWAYS, SCHEDULED = range(2)
-# The estimates in use: on all samples, and on the forced ones.
-ALL, FORCED = range(2)
+SCHEDULED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +77,6 @@ class OLSBanditState(NamedTuple):
     initial: FloatArray  # (n_arms, 4), see initial_pulls
     outlook: FloatArray  # (3, n_arms), see selection
     everyone: FloatArray  # (n_arms,) 1 for all arms, but for scratch use within a decision
-    in_use: FloatArray  # (n_arms, 2, d) the estimates that decisions are made with
 
 
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
@@ -91,9 +87,10 @@ def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBandit
         initial_pulls.init(memory, n_arms),
         memory.take(3, n_arms),
         memory.take(n_arms),
-        memory.take(n_arms, 2, n_features),
     )
     state.everyone[:] = 1.0
+    if policy.refresh == SCHEDULED:
+        state.model.numbers[:, UNASKED] = state.forced.numbers[:, UNASKED] = 1.0
     return state
 
 
@@ -130,14 +127,14 @@ def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) ->
 def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
     """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
     outlook, everyone = state.outlook, state.everyone
-    predict(state.in_use, FORCED, context, outlook)
+    predict(state.forced.vectors, ESTIMATE, context, outlook)
     highest = -math.inf
     for arm in range(eligible.shape[0]):
         if eligible[arm] != 0.0:
             highest = max(highest, outlook[SCORE, arm])
     for arm in range(eligible.shape[0]):
         everyone[arm] = outlook[SCORE, arm]
-    predict(state.in_use, ALL, context, outlook)
+    predict(state.model.vectors, ESTIMATE, context, outlook)
     for arm in range(eligible.shape[0]):
         if everyone[arm] < highest - h / 2.0:
             outlook[SCORE, arm] = -math.inf
@@ -161,10 +158,8 @@ def update(
 ) -> None:
     """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
     least_squares.observe(state.model, policy.warmup, arm, context, reward)
-    refreshed = policy.refresh == ALWAYS
     if step > FOREIGN and forced(policy, state.initial, step, state.everyone) == arm:
         least_squares.observe(state.forced, policy.warmup, arm, context, reward)
-        refreshed = refreshed or on_schedule(policy, state.initial, step)
-    if refreshed:
-        copy(state.model.vectors[arm, ESTIMATE], state.in_use[arm, ALL])
-        copy(state.forced.vectors[arm, ESTIMATE], state.in_use[arm, FORCED])
+        if policy.refresh == SCHEDULED and on_schedule(policy, state.initial, step):
+            least_squares.catch_up(state.model, policy.warmup, arm)
+            least_squares.catch_up(state.forced, policy.warmup, arm)
