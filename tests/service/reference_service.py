@@ -5,6 +5,7 @@ What is learned, and by which arm a context is answered, is left to the library'
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,9 +35,12 @@ class Reference:
         self.summed, self.default, self.seed = summed, default, seed
         self.version, self.now = 1, 0.0
         self.decisions: list[Decision] = []
-        self.learned: list[tuple[dict[str, Any], str, float]] = []
+        self.learned = 0
+        #: All that ever happened to the agent.
+        self.past: list[Callable[[], object]] = []
         self.counts = dict.fromkeys(["late", "defaulted", "missing", "imported"], 0)
-        self.agent = self._new_agent(("a", "b", "c"))
+        self.arms = ("a", "b", "c")
+        self.agent = self._new_agent(self.arms)
 
     def _new_agent(self, arms: tuple[str, ...]) -> Agent:
         names = ("intercept", "x", "s=m", "w")[: 3 + (self.version > 1)]
@@ -61,9 +65,16 @@ class Reference:
         dropped = self.agent.dropped
         return [name for name, gone in zip(self.agent.arm_names, dropped, strict=True) if not gone]
 
+    def _do(self, act: Callable[[], object]) -> None:
+        """Do it to the agent, and again when it has other features."""
+        act()
+        self.past.append(act)
+
     def decide(self, context: dict[str, Any], eligible: list[str] | None) -> str:
         arm = self.agent.arm_names[self.agent.choose(self.encoded(context), eligible=eligible)]
         self.decisions.append(Decision(context, arm, self.now + WAIT))
+        step = len(self.decisions)
+        self._do(lambda: setattr(self.agent, "decisions", step))
         return arm
 
     def reward(self, step: int, part: str, value: float) -> int | str:
@@ -101,13 +112,15 @@ class Reference:
     def _learn(self, step: int, value: float) -> None:
         decision = self.decisions[step - 1]
         decision.open = False
-        self.agent.update(self.encoded(decision.context), decision.arm, value, step=step)
-        self.learned.append((decision.context, decision.arm, value))
+        self._update(decision.context, decision.arm, value, step)
+
+    def _update(self, context: dict[str, Any], arm: str, value: float, step: int) -> None:
+        self._do(lambda: self.agent.update(self.encoded(context), arm, value, step=step))
+        self.learned += 1
 
     def bring(self, rows: list[tuple[dict[str, Any], str, float]]) -> None:
         for context, arm, value in rows:
-            self.agent.update(self.encoded(context), arm, value, step=0)
-            self.learned.append((context, arm, value))
+            self._update(context, arm, value, 0)
         self.counts["imported"] += len(rows)
 
     def resolve(self, arm: str, resolution: str) -> int:
@@ -116,13 +129,13 @@ class Reference:
         if resolution == "explore":
             if self.agent.diversity().mode == "fallback":
                 return 409
-            self.agent.explore()
+            self._do(lambda: self.agent.explore())
         elif resolution == "hold":
-            self.agent.keep_greedy(arm)
+            self._do(lambda: self.agent.keep_greedy(arm))
         elif self.in_use == [arm] or arm not in self.in_use:
             return 409
         else:
-            self.agent.drop_arm(arm)
+            self._do(lambda: self.agent.drop_arm(arm))
         return 201
 
     def retire(self, arm: str) -> int:
@@ -130,35 +143,28 @@ class Reference:
             return 404
         if self.in_use == [arm] or arm not in self.in_use:
             return 409
-        self.agent.retire_arm(arm)
+        self._do(lambda: self.agent.retire_arm(arm))
         return 201
 
     def add(self, arm: str) -> int:
         if arm in self.agent.arm_names:
             return 409
-        self.agent.add_arm(arm)
+        self._do(lambda: self.agent.add_arm(arm))
         return 201
 
     def add_feature(self) -> None:
-        """The feature w, which had been 0.5; all is learned again."""
+        """The feature w, which had been 0.5; all that happened happens again."""
         self.version = 2
-        before, self.agent = self.agent, self._new_agent(self.agent.arm_names)
-        for context, arm, value in self.learned:
-            self.agent.update(self.encoded(context), arm, value, step=0)
-        self.agent.decisions = before.decisions
-        self.agent.joined, self.agent.foreign = before.joined, before.foreign
-        if before.diversity().mode == "fallback":
-            self.agent.explore()
-        for number, arm in enumerate(before.arm_names):
-            if before.dropped[number]:
-                self.agent.retire_arm(arm)
+        self.agent = self._new_agent(self.arms)
+        for act in self.past:
+            act()
 
     def expected_view(self) -> dict[str, Any]:
         """What the service must show of the policy."""
         report = self.agent.diversity()
         return self.counts | {
             "decisions": len(self.decisions),
-            "joined": len(self.learned) - self.counts["imported"],
+            "joined": self.learned - self.counts["imported"],
             "pending": sum(decision.open for decision in self.decisions),
             "schema_version": self.version,
             "mode": report.mode,

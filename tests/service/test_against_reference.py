@@ -147,7 +147,7 @@ class Requests(RuleBasedStateMachine):
         rows = [(self._full(context, w), arm, value) for context, arm, value in rows]
         fields = ("context", "arm", "reward")
         body = {"rows": [dict(zip(fields, row, strict=True)) for row in rows], **BY}
-        key = f"history {len(self.reference.learned)} {self.reference.counts['imported']}"
+        key = f"history {self.reference.learned} {self.reference.counts['imported']}"
         answer = self._post("history", body, key)
         if {arm for _, arm, _ in rows} <= set(self.reference.agent.arm_names):
             assert answer.status_code == 201, answer.text

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from litestar.testing import TestClient
-from served import CONTEXT, SPECIFICATION, Start, create, decide, view
+from served import BY, CONTEXT, SPECIFICATION, Start, create, decide, reward, view
+
+from greedyfirst.service.restoring import restore
+from greedyfirst.service.sqlite_log import SqliteLog
 
 URL = "/v1/policies/dose/decisions"
 
@@ -92,6 +98,65 @@ def test_odd_numbers_are_kept_and_survive_a_restart(start: Start, age: float) ->
     with start() as client:
         assert client.post(URL, json=body, headers=key).json() == answer.json()
         assert client.get("/v1/decisions/dose:1/replay").json()["same"]
+
+
+ZIP = {
+    "kind": "categorical",
+    "name": "zip",
+    "levels": ["9007199254740993", "18446744073709551616", "1.8446744073709552e+19", "1", "x"],
+}
+
+
+@pytest.mark.parametrize("other", [None, "x"])
+@pytest.mark.parametrize("value", [2**53 + 1, 1, 1.0, True, 2**63, 2**64, -(2**80), "1", "ü"])
+def test_what_is_learned_is_what_was_decided_on(
+    start: Start, path: Path, value: Any, other: str | None
+) -> None:
+    """Categories by their text, also where JSON or a float would say another."""
+    with start() as client:
+        create(client, features=[ZIP | {"other": other}], intercept=False)
+        made = client.post(URL, json={"context": {"zip": value}})
+        if other is None and made.status_code == 422:
+            return
+        assert made.status_code == 201, made.text
+        arm = made.json()["arm"]
+        reward(client, "dose:1", 5.0)
+        again = decide(client, {"zip": value}, eligible_arms=[arm])
+        rows = [{"context": {"zip": value}, "arm": arm, "reward": 5.0}]
+        assert client.post("/v1/policies/dose/history", json={"rows": rows, **BY}).is_success
+        replayed = client.get("/v1/decisions/dose:2/replay").json()
+        assert replayed["same"]
+        report = client.get("/v1/policies/dose/diversity").json()
+    log = SqliteLog(path)
+    agent = restore(log, "dose", snapshots=False)[0].agent
+    log.close()
+    learned = agent.state.greedy.model.gram[agent.arm_names.index(arm)]
+    assert np.count_nonzero(learned) == 1  # one level, twice
+    assert learned.max() == 2.0
+    assert again["decision_id"] == "dose:2"
+    assert report["rewards"] == 2
+
+
+@pytest.mark.parametrize("value", [b"Infinity", b"-Infinity", b"NaN"])
+def test_a_category_that_json_cannot_keep_is_refused(start: Start, value: bytes) -> None:
+    with start() as client:
+        create(client, features=[ZIP | {"other": "x"}])
+        decided = client.post(URL, content=b'{"context":{"zip":%s}}' % value)
+        row = b'{"context":{"zip":%s},"arm":"low","reward":1}' % value
+        imported = client.post(
+            "/v1/policies/dose/history", content=b'{"rows":[%s],"who":"A","why":"b"}' % row
+        )
+        features = msgspec.json.encode([ZIP | {"other": "x"}, ZIP | {"name": "q", "other": "x"}])
+        changed = client.put(
+            "/v1/policies/dose/schema",
+            content=b'{"features":%s,"fill":{"q":%s},"who":"A","why":"b"}' % (features, value),
+        )
+        for refused, named in ((decided, "'zip'"), (imported, "'zip'"), (changed, "'q'")):
+            assert refused.status_code == 422, refused.text
+            assert named in refused.json()["detail"]
+        assert view(client)["decisions"] == 0
+    with start() as client:
+        assert view(client)["schema_version"] == 1
 
 
 def test_an_expected_reward_that_is_not_finite_is_refused(start: Start) -> None:

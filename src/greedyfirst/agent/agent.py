@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -232,6 +233,10 @@ class Agent:
             return
         while self.rewards + more > self.room:
             self.room *= 2
+        self._move()
+
+    def _move(self) -> None:
+        """Go on with the same state in other memory, for the policy and room as they are now."""
         before, eligible = self.state, self._eligible
         self._allocate()
         copy_arms(before, self.state)
@@ -337,6 +342,20 @@ class Agent:
         self._need_greedy_first("explore")
         if not self.state.explores:
             answers.explore(self)
+
+    def watch_again(self, arm: int | str) -> None:
+        """Test this arm again, whose alarm had been left to the decision-maker."""
+        watched = self._arm(arm)
+        self._need_greedy_first("watch_again")
+        if self.dropped[watched]:
+            raise wrong("arm", arm, "an arm that has not been dropped")
+        answers.watch_again(self, watched)
+
+    def answer_alarms(self, on_alarm: str) -> None:
+        """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
+        self._need_greedy_first("answer_alarms")
+        self.policy = replace(self.policy, on_alarm=on_alarm)  # type: ignore[call-arg]
+        self._move()
 
     def _forgo(self, number: int, arm: int | str) -> None:
         already = self.dropped

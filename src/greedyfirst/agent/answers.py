@@ -49,6 +49,13 @@ def leave_out(agent: Agent, arm: int, *, dropped: bool) -> None:
     watch.numbers[watching.ALARMS] += 1.0
 
 
+def watch_again(agent: Agent, arm: int) -> None:
+    """Test this arm after the next reward."""
+    watch = agent.state.watch
+    watch.arms[arm, watching.UNWATCHED] = 0.0
+    watch.numbers[watching.NEXT_TEST] = min(watch.numbers[watching.NEXT_TEST], _clock(agent))
+
+
 def _clock(agent: Agent) -> float:
     watch = agent.state.watch.numbers
     earliest = agent.record.t0 - 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 
+from greedyfirst.service.refusals import Invalid
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
@@ -27,11 +29,19 @@ def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
 
 
 def plain(context: dict[str, Any]) -> dict[str, Any]:
-    """A context as JSON keeps it: whole numbers beyond a float's precision as floats."""
-    return {
-        name: float(value) if type(value) is int and 2**53 < abs(value) < 2**1023 else value
-        for name, value in context.items()
-    }
+    """A context as the log keeps it: what is learned later must be what was decided on.
+
+    Whole numbers beyond 64 bits become floats; numbers that JSON does not have are refused.
+    """
+    return {name: _plain(name, value) for name, value in context.items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if type(value) is int and 2**63 <= abs(value) < 2**1023:
+        return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Invalid(f"feature {name!r} must be finite, got {value}")
+    return value
 
 
 def same_context(kept: dict[str, Any], context: dict[str, Any]) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from greedyfirst.agent import Agent
 from greedyfirst.links import Identity
@@ -88,6 +90,7 @@ class Deployment:
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
         """Choose an arm."""
         agent = self.agent
+        context = plain(context)
         encoded = self.encode(context)
         rewards, parts = agent.explain(encoded)
         expected = rewards.tolist()
@@ -113,7 +116,7 @@ class Deployment:
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
         )
         arms = None if eligible is None else tuple(eligible)
-        return Decided(context=plain(context), eligible_arms=arms, answer=answer)
+        return Decided(context=context, eligible_arms=arms, answer=answer)
 
     def encode(self, context: dict[str, Any]) -> FloatArray:
         """A context as numbers, or a refusal that names what is wrong in it."""
@@ -269,13 +272,34 @@ class Deployment:
         return {name: value for name, value in (self.fill | context).items() if name in known}
 
     def adopt(self, successor: Deployment) -> list[AnyEvent]:
-        """Go on as :func:`~.relearning.relearned` made it of other features."""
+        """Go on as :func:`~.relearning.relearned` made it of other features; new alarms of it."""
+        known, self.open_alarms = self.open_alarms, successor.open_alarms
         self.agent, self.course = successor.agent, successor.course
         self.encoding, self.schema = successor.encoding, successor.schema
         self.fill, self.schema_version = successor.fill, successor.schema_version
         self.model_version += 1
+        answer = self.specification.on_alarm
+        if answer == "hold":
+            return [alarm for arm, alarm in self.open_alarms.items() if arm not in known]
+        raised = [replace(alarm, answered=answer) for alarm in self.open_alarms.values()]
+        if answer == "explore" and raised:
+            self.explore()
+        for alarm in raised if answer == "drop" else ():
+            self.drop(alarm.arm)
+        return [*raised]
+
+    def explore(self) -> None:
+        """What the policy does by itself at an alarm with on_alarm="explore"."""
+        for arm in self.open_alarms:
+            self.agent.watch_again(arm)
         self.open_alarms.clear()
-        return self.raise_alarms(0)
+        self.agent.explore()
+
+    def drop(self, arm: str) -> None:
+        """What the policy does by itself at an alarm with on_alarm="drop"."""
+        self.open_alarms.pop(arm, None)
+        with suppress(ValueError):  # the last arm is never dropped
+            self.agent.drop_arm(arm)
 
 
 def make_agent(

@@ -112,7 +112,7 @@ class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
     why: str
 
 
-class HistoryRow(Struct, frozen=True, kw_only=True):
+class HistoryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A context, the arm that it got elsewhere, and the reward."""
 
     context: dict[str, Any]

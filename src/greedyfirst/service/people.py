@@ -24,7 +24,8 @@ def act(deployment: Deployment, event: Act, at: float) -> list[AnyEvent]:
         case events.ArmAdded():
             _add_arm(deployment, event)
         case events.ArmRetired():
-            retire_arm(deployment, event.arm)
+            _without(deployment, event.arm, deployment.agent.retire_arm)
+            deployment.model_version += 1
         case events.Imported():
             return _import_history(deployment, event, at)
     return []
@@ -61,12 +62,6 @@ def _add_arm(deployment: Deployment, added: events.ArmAdded) -> None:
     deployment.model_version += 1
 
 
-def retire_arm(deployment: Deployment, arm: str) -> None:
-    """Choose an arm no more."""
-    _without(deployment, arm, deployment.agent.retire_arm)
-    deployment.model_version += 1
-
-
 def _without(deployment: Deployment, arm: str, leave_out: Callable[[str], None]) -> None:
     if deployment.agent.dropped[_arm(deployment, arm)]:
         raise Conflict(f"arm {arm!r} is not in use any more")
@@ -89,7 +84,7 @@ def _import_history(deployment: Deployment, imported: events.Imported, at: float
     for number, row in enumerate(imported.rows):
         try:
             _arm(deployment, row.arm)
-            encoded.append(deployment.encode(deployment.as_now(row.context)))
+            encoded.append(deployment.encode(row.context))
             if not abs(row.reward) <= MOST:
                 raise Invalid(f"reward must be a number of at most {MOST:g} in size")
             deployment.check_reward(row.reward)

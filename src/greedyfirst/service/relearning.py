@@ -1,51 +1,84 @@
-"""Other features for a policy: all that it learned is learned again, encoded anew."""
+"""Other features for a policy: its past is lived through again, encoded anew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
+from greedyfirst.policies import GreedyFirst
 from greedyfirst.policies.policy import FOREIGN
-from greedyfirst.service import events
+from greedyfirst.service import events, people
 from greedyfirst.service.contexts import encode
 from greedyfirst.service.deployment import Deployment, explores, make_agent
 from greedyfirst.service.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
-from greedyfirst.service.people import retire_arm
-from greedyfirst.service.refusals import Invalid
+from greedyfirst.service.refusals import Conflict, Invalid
 from greedyfirst.service.specification import Features
 
 
 def relearned(
     before: Deployment, changed: SchemaChanged, past: Iterable[tuple[float, AnyEvent]]
 ) -> Deployment:
-    """A policy with the new features that has learned the ``past``; nothing else is changed.
+    """A policy with the new features that has lived through the ``past``; nothing else is changed.
 
+    Arms come and go, and people answer, as they did. The test of diversity, with the new features,
+    only raises alarms meanwhile: :meth:`Deployment.adopt` acts on those that nobody has answered.
     Refused where a context of the past, one that still waits for its reward included, cannot be
     encoded.
     """
-    agent = before.agent
-    successor = Deployment(
-        before.specification,
-        make_agent(before.specification, agent.seed, changed.schema, agent.arm_names),
-        before.recall,
-        changed.schema,
-        changed.version,
-    )
+    specification = replace(before.specification, on_alarm="hold")
+    agent = make_agent(specification, before.agent.seed, changed.schema)
+    successor = Deployment(specification, agent, before.recall, changed.schema, changed.version)
     successor.fill = before.fill | changed.fill
-    learner = successor.agent
-    decided: dict[int, Decided] = {}
-    for arm, value, context, at in _learned(past, decided):
-        successor.update(_encoded(successor, context), arm, value, FOREIGN, at)
-    for waiting in decided.values():
-        _encoded(successor, waiting.context)
-    learner.decisions = agent.decisions
-    learner.joined, learner.foreign = agent.joined, agent.foreign
-    if explores(agent) and not explores(learner):
-        learner.explore()
-    for number, arm in enumerate(agent.arm_names):
-        if agent.dropped[number] and not learner.dropped[number]:
-            retire_arm(successor, arm)
+    waiting: dict[int, Decided] = {}
+    for at, event in past:
+        _live_through(successor, event, at, waiting)
+    for decided in waiting.values():
+        _encoded(successor, decided.context)
+    successor.specification = before.specification
+    if isinstance(agent.policy, GreedyFirst):
+        agent.answer_alarms(before.specification.on_alarm)
     return successor
+
+
+def _live_through(
+    successor: Deployment, event: AnyEvent, at: float, waiting: dict[int, Decided]
+) -> None:
+    """Do what the event did; ``waiting`` has the decisions without a reward."""
+    match event:
+        case Decided():
+            successor.agent.decisions = event.answer.step
+            waiting[event.answer.step] = event
+        case Rewarded() if event.outcome == "counted" and successor.specification.rewards != "sum":
+            _learn(successor, waiting.pop(event.step), event.value, at)
+        case Expired():
+            decided = waiting.pop(event.step)
+            if event.learned is not None:
+                _learn(successor, decided, event.learned, at)
+        case events.Imported():
+            for row in event.rows:
+                context = _encoded(successor, row.context)
+                successor.update(context, row.arm, row.reward, FOREIGN, at)
+        case events.Alarmed():
+            _answer(successor, event)
+        case events.Resolved() | events.ArmAdded() | events.ArmRetired():
+            with suppress(Conflict):  # what a person asked for is so already
+                people.act(successor, event, at)
+
+
+def _learn(successor: Deployment, decided: Decided, value: float, at: float) -> None:
+    context = _encoded(successor, decided.context)
+    successor.update(context, decided.answer.arm, value, decided.answer.step, at)
+
+
+def _answer(successor: Deployment, alarm: events.Alarmed) -> None:
+    """What the policy did by itself at an alarm."""
+    if alarm.answered == "explore" and not explores(successor.agent):
+        successor.explore()
+    if alarm.answered == "drop":
+        successor.drop(alarm.arm)
 
 
 def check_fill(before: Deployment, schema: Features, fill: dict[str, Any]) -> None:
@@ -69,29 +102,3 @@ def _encoded(successor: Deployment, context: dict[str, Any]) -> Any:
     except ValueError as error:
         sentence = str(error).replace("row", "context", 1)
         raise Invalid(f"a context of the past does not fit: {sentence}") from None
-
-
-def _learned(
-    past: Iterable[tuple[float, AnyEvent]], decided: dict[int, Decided]
-) -> Iterable[tuple[str, float, dict[str, Any], float]]:
-    """Arm, reward, context and time of everything learned, in the order in which it was.
-
-    What still waits for its reward is left in ``decided``.
-    """
-    summed = False
-    for at, event in past:
-        match event:
-            case events.Created():
-                summed = event.specification.rewards == "sum"
-            case Decided():
-                decided[event.answer.step] = event
-            case Rewarded() if event.outcome == "counted" and not summed:
-                known = decided.pop(event.step)
-                yield known.answer.arm, event.value, known.context, at
-            case Expired():
-                known = decided.pop(event.step)
-                if event.learned is not None:
-                    yield known.answer.arm, event.learned, known.context, at
-            case events.Imported():
-                for row in event.rows:
-                    yield row.arm, row.reward, row.context, at

@@ -151,8 +151,8 @@ class DecisionService(LoggedPolicies):
     ) -> int:
         """Give the policy other features; all it learned is learned again. The new version."""
         deployment, _ = self._current(policy)
-        check_fill(deployment, schema, fill)
         fill = plain(fill)
+        check_fill(deployment, schema, fill)
         if schema == deployment.encoding and fill.items() <= deployment.fill.items():
             await self.durable()
             return deployment.schema_version
