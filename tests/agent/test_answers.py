@@ -293,3 +293,41 @@ def test_back_at_greedy_the_estimates_are_up_to_date(warmup):
             np.testing.assert_allclose(
                 agent.state.greedy.model.estimate, steady.state.model.estimate, rtol=1e-7, atol=1e-9
             )
+
+
+def test_an_arm_that_is_watched_again_raises_its_alarm_again():
+    diary = Diary(on_alarm="hold")
+    diary.work(300)
+    first = diary.agent.diversity().arms[1].tripped_at
+    diary.work(10)
+    assert diary.agent.diversity().arms[1].tripped_at == first
+    diary.agent.watch_again(1)
+    assert diary.agent.diversity().arms[1].watched
+    diary.work(1)
+    assert diary.agent.diversity().arms[1].tripped_at == 311
+    diary.agent.drop_arm(1)
+    with pytest.raises(ValueError, match="dropped"):
+        diary.agent.watch_again(1)
+
+
+@pytest.mark.parametrize("later", ["explore", "drop"])
+def test_the_answer_to_alarms_can_change(later):
+    """From then on it is as with an agent that had that answer from the start."""
+    diary, other = Diary(on_alarm="hold"), Diary(on_alarm=later)
+    for each in (diary, other):
+        each.work(T0)
+    diary.agent.answer_alarms(later)
+    for each in (diary, other):
+        each.work(200)
+    assert diary.arms == other.arms
+    assert str(diary.agent.diversity()) == str(other.agent.diversity())
+    assert diary.agent.policy == other.agent.policy
+
+
+@pytest.mark.parametrize("answer", ["watch_again", "answer_alarms"])
+def test_only_greedy_first_has_alarms(answer):
+    agent = Agent(Greedy(), n_arms=2, n_features=2)
+    with pytest.raises(ValueError, match=rf"policy.*{answer}"):
+        getattr(agent, answer)("explore" if answer == "answer_alarms" else 0)
+    with pytest.raises(ValueError, match="on_alarm"):
+        Diary().agent.answer_alarms("shrug")
