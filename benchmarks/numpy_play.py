@@ -23,11 +23,12 @@ class NumpyPolicy(Protocol):
 
 def play(policy: NumpyPolicy, draw: Draw, uniforms: FloatArray) -> float:
     """The regret of one run."""
-    rewards, regrets, total = draw.rewards.tolist(), draw.regrets.tolist(), 0.0
-    for step, (x, ties) in enumerate(zip(draw.contexts, uniforms.tolist(), strict=True), start=1):
+    columns = draw.contexts, draw.rewards.tolist(), draw.regrets.tolist(), uniforms.tolist()
+    total = 0.0
+    for step, (x, pays, costs, ties) in enumerate(zip(*columns, strict=True), start=1):
         arm = policy.choose(step, x, ties)
-        total += regrets[step - 1][arm]
-        policy.learn(step, x, arm, rewards[step - 1][arm])
+        total += costs[arm]
+        policy.learn(step, x, arm, pays[arm])
     return total
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from numpy_ols_bandit import OUTSIDE, OLSBandit
 from numpy_play import highest
 
 FloatArray = NDArray[np.float64]
 PENDING = 32
 REFRESH_GROWTH, REFRESH_ROWS = 100.0, 2000  # without them decisions differ after some thousand rows
-OUTSIDE = 1e-11  # a row this far outside the span of the others, in its own length, widens it
 POWER_RESIDUAL = 1e-6
 NEAR, LAST_CHANGE = 0.05, 1e-9  # as the library's ridge has them
 
@@ -147,64 +147,46 @@ class Greedy:
         self.arms[arm].learn(x, y)
 
 
-class OLSBandit(Greedy):
-    """`greedyfirst.OLSBandit` with q = 1: greedy among arms that pass the filter."""
-
-    def __init__(self, n_arms: int, d: int, pulls: int, h: float) -> None:
-        super().__init__(n_arms, d, pulls)
-        self.h, self.is_forced = h, False
-        self.forced = Greedy(n_arms, d, 0)
-
-    def choose(self, step: int, x: FloatArray, ties: list[float]) -> int:
-        n_arms = len(self.arms)
-        start = 0
-        while step > start + n_arms:
-            start = 2 * start + n_arms
-        self.is_forced = step <= self.first or step > start
-        if self.is_forced:
-            return (step - (1 if step <= self.first else start + 1)) % n_arms
-        scores = self.estimates.dot(x).tolist()
-        by_forced = self.forced.estimates.dot(x).tolist()
-        bar = max(by_forced) - self.h / 2.0
-        race = [a if f >= bar else -np.inf for a, f in zip(scores, by_forced, strict=True)]
-        return highest(race, ties)
-
-    def learn(self, step: int, x: FloatArray, arm: int, y: float) -> None:
-        self.arms[arm].learn(x, y)
-        if self.is_forced:
-            self.forced.arms[arm].learn(x, y)
-
-
 class GreedyFirst:
-    """`greedyfirst.GreedyFirst`, λ₀ estimated, λ_min of whole Gram matrices, fallback afresh."""
+    """`greedyfirst.GreedyFirst`, λ₀ estimated, λ_min of whole Gram matrices.
 
-    def __init__(
-        self, n_arms: int, d: int, pulls: int, t0: int, least: float, fallback: OLSBandit
-    ) -> None:
-        self.policy: Greedy = Greedy(n_arms, d, pulls)
-        self.fallback, self.t0, self.least = fallback, t0, least
-        self.lambda0, self.next_test, self.switched = 0.0, t0, 0
-        self.floors = [0.0] * n_arms
+    A switch hands over the initial samples, which the fallback therefore sees at once.
+    """
+
+    def __init__(self, greedy: Greedy, fallback: OLSBandit, t0: int, least: float) -> None:
+        self.greedy, self.fallback, self.least = greedy, fallback, least
+        self.lambda0, self.next_test, self.switched = 0.0, t0, False
+        self.floors = [0.0] * len(greedy.arms)
 
     def choose(self, step: int, x: FloatArray, ties: list[float]) -> int:
-        return self.policy.choose(step - self.switched, x, ties)
+        if self.switched:
+            return self.fallback.choose(step - self.fallback.offset, x, ties)
+        return self.greedy.choose(step, x, ties)
 
     def learn(self, step: int, x: FloatArray, arm: int, y: float) -> None:
-        self.policy.learn(step - self.switched, x, arm, y)
-        if step < self.next_test or self.switched:
+        if self.switched:
+            self.fallback.learn(step - self.fallback.offset, x, arm, y)
             return
+        self.greedy.learn(step, x, arm, y)
+        if step <= self.greedy.first:
+            self.fallback.learn(step, x, arm, y)
+        if step >= self.next_test:
+            self._test(step)
+
+    def _test(self, step: int) -> None:
+        arms = self.greedy.arms
         if not self.lambda0:
-            self.floors = [each.smallest_eigenvalue() for each in self.policy.arms]
+            self.floors = [each.smallest_eigenvalue() for each in arms]
             self.lambda0 = min(self.floors) / (2.0 * step)
-            short = self.lambda0 <= 0.0 or self.lambda0 < self.least
+            self.switched = self.lambda0 <= 0.0 or self.lambda0 < self.least
         else:
             bar = self.lambda0 * step / 4.0
-            for place, each in enumerate(self.policy.arms):
+            for place, each in enumerate(arms):
                 if self.floors[place] < bar:  # λ_min never falls
                     self.floors[place] = each.smallest_eigenvalue()
-            short = min(self.floors) < bar
-        if short:
-            self.switched, self.policy = step, self.fallback
+            self.switched = min(self.floors) < bar
+        if self.switched:
+            self.fallback.offset = step - self.greedy.first
         else:
             self.next_test = max(step + 1, int(4.0 * min(self.floors) / self.lambda0))
 
@@ -223,7 +205,8 @@ class Posteriors:
         n_arms, d = self.means.shape
         self.products = self.covariances.reshape(n_arms * d, d).dot(x).reshape(n_arms, d)
         self.pending = self.rows.reshape(n_arms * PENDING, d).dot(x).reshape(n_arms, PENDING)
-        variances = self.products.dot(x) - np.einsum("kp,kp->k", self.pending, self.pending)
+        # Of vecdot, unlike dot, arms that are alike get variances that are equal: there are ties.
+        variances = np.vecdot(self.products, x) - np.vecdot(self.pending, self.pending)
         return np.sqrt(np.maximum(variances, 0.0))
 
     def sigma(self) -> float:
