@@ -21,6 +21,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 .verdict { font-size: 1.15rem; border-left: .3rem solid #0b6e4f; padding: .2rem 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 th, td { padding: .25rem .8rem; border-bottom: 1px solid #ddd; text-align: left; }
+th:first-child, td:first-child { min-width: 11.5rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; height: auto; }
 footer { color: #666; font-size: .85rem; margin-top: 3rem; }
@@ -51,10 +52,11 @@ class HtmlPage:
         self._parts.append(f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>")
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table whose cells that look like numbers stand at the right."""
-        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in headings)
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-        self._parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        """A table whose columns of numbers stand at the right, with their headings."""
+        numbers = [_has_numbers(column) for column in zip(*rows, strict=True)]
+        head = _row(headings, numbers, cell="th", scope=' scope="col"')
+        body = "".join(_row(row, numbers, cell="td") for row in rows)
+        self._parts.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
 
     def picture(self, draw: Callable[[Axes], object], *, text: str) -> None:
         """A picture that ``draw`` makes, with a text for those who cannot see it."""
@@ -80,10 +82,23 @@ class HtmlPage:
         )
 
 
-def _cell(text: str) -> str:
-    shown = escape(text)
+def _row(texts: Sequence[str], numbers: Sequence[bool], *, cell: str, scope: str = "") -> str:
+    cells = []
+    for text, number in zip(texts, numbers, strict=True):
+        mark = ' class="number"' if number else ""
+        cells.append(f"<{cell}{scope}{mark}>{escape(text)}</{cell}>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _has_numbers(column: Sequence[str]) -> bool:
+    """Whether most of its cells are numbers; blank ones do not count."""
+    filled = [text for text in column if text]
+    return 2 * sum(map(_is_number, filled)) > len(filled)
+
+
+def _is_number(text: str) -> bool:
     try:
-        float(text.replace("±", "").replace(" ", "").rstrip("%") or "x")
+        float(text.rstrip("%"))
     except ValueError:
-        return f"<td>{shown}</td>"
-    return f'<td class="number">{shown}</td>'
+        return False
+    return True
