@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedyfirst.experiments.experiment import write_curves
-from greedyfirst.pictures import save_picture
+from greedyfirst.pictures import add_legend, save_picture, shortened
 from greedyfirst.replay.replay import GREEDY_FIRST, Replay
 from greedyfirst.replay.verdict import verdict
 from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.validation import FloatArray
 from greedyfirst.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: As many arms have colours that can be told apart; of more, the rest share a grey.
+COLOURS, GREY = 10, "#d0d0d0"
+TITLE_LENGTH = 50  # characters
 
 
 def write_replay(replay: Replay, directory: Path, *, name: str) -> list[Path]:
@@ -25,9 +30,8 @@ def write_replay(replay: Replay, directory: Path, *, name: str) -> list[Path]:
         for ending in ("replay.csv", "replay.png", "replay.html", "schema.json")
     )
     write_curves(replay.result, table, per_decision=True)
-    save_picture(
-        lambda figure: draw_curves(replay, figure.add_subplot(), title=replay.source), picture
-    )
+    title = shortened(replay.source, TITLE_LENGTH)
+    save_picture(lambda figure: draw_curves(replay, figure.add_subplot(), title=title), picture)
     _write_page(replay, page)
     replay.schema.save(schema)
     return [table, picture, page, schema]
@@ -72,7 +76,7 @@ def _write_page(replay: Replay, path: Path) -> None:
             for place, name in _in_order(replay)
         ],
     )
-    page.picture(lambda axes: _draw_shares(replay, axes), text="Share of pulls of each arm")
+    page.picture(lambda axes: draw_shares(replay, axes), text="Share of pulls of each arm")
     if GREEDY_FIRST in result.policies and replay.reasons(GREEDY_FIRST):
         page.heading("Why Greedy-First switched")
         page.table(
@@ -91,21 +95,30 @@ def _in_order(replay: Replay) -> list[tuple[int, str]]:
     return [(int(place), replay.result.policies[place]) for place in order]
 
 
-def _draw_shares(replay: Replay, axes: Axes) -> None:
+def _drawn_shares(replay: Replay) -> list[tuple[str, FloatArray, str]]:
+    """Name, share of each policy and colour of arms; of many the most chosen, and the others."""
+    shares, arms = replay.pull_shares, replay.arms
+    many = len(arms) > COLOURS
+    order = np.argsort(-shares.sum(axis=0), kind="stable")
+    kept, rest = np.split(order, [COLOURS - 1 if many else COLOURS])
+    drawn = [(arms[arm], shares[:, arm], f"C{colour}") for colour, arm in enumerate(np.sort(kept))]
+    if many:
+        drawn.append((f"{len(rest)} others", shares[:, rest].sum(axis=1), GREY))
+    return drawn
+
+
+def draw_shares(replay: Replay, axes: Axes) -> None:
     """Stacked bars, best policy on top."""
     rows = _in_order(replay)[::-1]
+    places = [place for place, _ in rows]
     left = np.zeros(len(rows))
-    for arm, name in enumerate(replay.arms):
-        shares = np.array([replay.pull_shares[place, arm] for place, _ in rows])
-        axes.barh([policy for _, policy in rows], shares, left=left, label=name)
-        left += shares
+    bars, names = [], []
+    for name, shares, colour in _drawn_shares(replay):
+        bars.append(axes.barh(range(len(rows)), shares[places], left=left, color=colour))
+        names.append(name)
+        left += shares[places]
+    axes.set_yticks(range(len(rows)), [shortened(name) for _, name in rows], parse_math=False)
     axes.set_xlabel("share of decisions")
     axes.set_xlim(0, 1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(
-        frameon=False,
-        title="arm",
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        ncols=1 + len(replay.arms) // 16,
-    )
+    add_legend(axes, bars, names, title="arm", loc="center left", bbox_to_anchor=(1.0, 0.5))

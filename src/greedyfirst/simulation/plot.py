@@ -11,6 +11,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from greedyfirst.pictures import SIZE, add_legend
+
 if TYPE_CHECKING:
     from greedyfirst.simulation.result import SimulationResult
 
@@ -41,7 +43,8 @@ def plot_curves(
     """Mean regret with 95 % bands; divided by t under the name ``per_decision``, if that is given.
 
     The legend lists policies in the order of their last means. In a ``family`` they differ in one
-    parameter: colours and the legend, beside the curves, follow the order of the policies.
+    parameter: colours and the legend, beside the curves, follow the order of the policies. Names
+    and the title are shown as they are, never as formulas.
     """
     axes = _new_axes() if axes is None else axes
     order = list(range(len(result.policies)))
@@ -49,17 +52,17 @@ def plot_curves(
         order.sort(key=lambda place: -result.mean[place, -1])
     styles = _family_styles(len(order)) if family else _styles(result.policies)
     opacity = FAMILY_BAND_OPACITY if family else BAND_OPACITY
+    lines = []
     for place in order:
-        name = result.policies[place]
         colour, line = styles[place]
         over = result.steps if per_decision is not None else 1.0
         mean, half = result.mean[place] / over, result.half_width[place] / over
-        axes.plot(
+        lines += axes.plot(
             result.steps,
             mean,
             color=colour,
             linestyle=line,
-            label=name,
+            label=result.policies[place],
             linewidth=1.8,
             zorder=2 + (line != "-"),  # where curves are the same, both are seen
         )
@@ -72,12 +75,12 @@ def plot_curves(
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    if family or per_decision is not None:  # such curves leave no corner free
-        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    else:
-        axes.legend(frameon=False)
+    # Curves of a family, or per decision, leave no corner free.
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    names = [result.policies[place] for place in order]
+    add_legend(axes, lines, names, **(beside if family or per_decision is not None else {}))
     if title is not None:
-        axes.set_title(title, fontsize=11)
+        axes.set_title(title, fontsize=11, parse_math=False)
     return axes
 
 
@@ -115,7 +118,7 @@ def plot_boxes(
 
 
 def _new_axes() -> Axes:
-    return Figure(figsize=(7.2, 4.6), layout="constrained").add_subplot()
+    return Figure(figsize=SIZE, layout="constrained").add_subplot()
 
 
 def _styles(names: Sequence[str]) -> list[tuple[Any, Any]]:
