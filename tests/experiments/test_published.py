@@ -1,6 +1,7 @@
 """The published end values: those of the shared curves, and differences by hand."""
 
 import json
+import math
 
 import pytest
 from test_figure2 import REFERENCE, needs_reference
@@ -29,3 +30,4 @@ def test_joint_standard_errors():
     """Half-widths of 0.6 and 0.8 are standard errors of 0.3 and 0.4: jointly 0.5."""
     assert standard_errors_apart(Final(3.0, 0.6), Final(2.0, 0.8)) == pytest.approx(2.0)
     assert standard_errors_apart(Final(1.0, 0.6), Final(2.0, 0.8)) == pytest.approx(-2.0)
+    assert math.isnan(standard_errors_apart(Final(1.0, math.nan), Final(2.0, 0.8)))

@@ -1,5 +1,6 @@
 """All figures on one page: numbers beside the published ones, nothing from outside."""
 
+import math
 import re
 
 import pytest
@@ -48,3 +49,17 @@ def test_the_page_needs_nothing_else(page):
     assert page.count('src="data:image/png;base64,') == 3
     assert not re.search(r"""(src|href)=["'](?!data:)""", page)
     assert "http" not in page
+
+
+def test_one_instance_has_no_interval_and_is_not_compared(tmp_path):
+    (tmp_path / "a.png").write_bytes(PNG)
+    alone = {"Greedy": Final(7.0, math.nan)}
+    made = [MadeFigure(name, name, tmp_path / "a.png", alone) for name in ("fig2a", "fig2b")]
+    write_figures_page(made, {}, tmp_path / "f.html", instances=1, seed=3)
+    page = (tmp_path / "f.html").read_text()
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
+    assert ["Greedy", "7.00", "", "5.84", "0.19", ""] in rows
+    assert ["Greedy", "7.00", ""] in rows
+    assert "2 figures; nothing that can be compared with published numbers." in page
+    assert "nan" not in page
+    assert "1 instance, seed 3" in page

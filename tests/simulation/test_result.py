@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import FixedArm, Greedy, GreedyFirst, SimulationResult, simulate
+from greedyfirst.experiments.experiment import write_curves
 from greedyfirst.problems import ClippedGaussian, GaussianNoise, GaussianParameters, LinearProblem
 
 LABELS = ["Greedy", "Greedy-First", "Worst [q=1]", "Other"]
@@ -181,12 +182,19 @@ def test_damaged_files(result, tmp_path):
         SimulationResult.load(tmp_path / "nowhere.npz")
 
 
-def test_one_instance_and_a_short_horizon(result):
+def test_one_instance_and_a_short_horizon(tmp_path):
     problem = LinearProblem(
         contexts=np.ones((3, 1)), arms=[[1.0], [2.0]], noise=GaussianNoise(sigma=0)
     )
     short = simulate(problem, {"first": FixedArm(arm=0)}, n_instances=1, horizon=3, seed=0)
-    assert "first" in short.table()
     np.testing.assert_array_equal(short.mean, [[1.0, 2.0, 3.0]])
-    np.testing.assert_array_equal(short.half_width, 0.0)
-    short.plot()
+    assert np.isnan(short.half_width).all()  # one instance has no spread
+    assert "1 instance, regret" in short.table()
+    row = next(line for line in short.table().splitlines() if "first" in line)
+    assert [cell.strip() for cell in row.split("│")[1:4]] == ["first", "3.00", ""]
+    assert not short.plot().collections
+    assert short.to_frame()["half_width"].isna().all()
+    write_curves(short, tmp_path / "short.csv")
+    assert (tmp_path / "short.csv").read_text().splitlines()[1] == "first,1,1.0,"
+    short.save(tmp_path / "short.npz")
+    assert np.isnan(SimulationResult.load(tmp_path / "short.npz").half_width).all()

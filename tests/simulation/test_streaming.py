@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from greedyfirst.simulation.streaming import StreamingMoments
+from greedyfirst.simulation.streaming import StreamingMoments, half_width_text
 
 
 def collect(values):
@@ -31,10 +31,17 @@ def test_small_spread_around_a_large_mean():
     np.testing.assert_allclose(collect(values).half_width, truth, rtol=1e-3)
 
 
-def test_one_array_has_no_spread():
+def test_the_spread_of_one_array_is_not_known():
     moments = collect(np.array([[1.0, 2.0]]))
     np.testing.assert_array_equal(moments.mean, [1.0, 2.0])
-    np.testing.assert_array_equal(moments.half_width, 0.0)
+    assert np.isnan(moments.half_width).all()
+    assert moments.half_width.shape == (2,)
+
+
+def test_a_spread_in_words():
+    assert half_width_text(0.125, ".2f") == "0.12"
+    assert half_width_text(0.0, ".1%") == "0.0%"
+    assert half_width_text(float("nan"), ".2f") == ""
 
 
 def test_equal_arrays_have_no_spread():

@@ -17,6 +17,7 @@ from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.simulation.result import QUANTILES
+from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.version import __version__
 
 if TYPE_CHECKING:
@@ -145,7 +146,10 @@ class Experiment:
 
 
 def write_curves(result: SimulationResult, path: Path, *, per_decision: bool = False) -> None:
-    """The curves, divided by t if so, as a CSV table: policy,t,mean,half_width."""
+    """The curves, divided by t if so, as a CSV table: policy,t,mean,half_width.
+
+    The last is blank for one instance.
+    """
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["policy", "t", "mean", "half_width"])
@@ -154,7 +158,8 @@ def write_curves(result: SimulationResult, path: Path, *, per_decision: bool = F
                 over = t if per_decision else 1
                 mean = result.mean[place, point] / over
                 half = result.half_width[place, point] / over
-                writer.writerow([name, int(t), repr(float(mean)), repr(float(half))])
+                # The empty format keeps all digits, as repr does.
+                writer.writerow([name, int(t), repr(float(mean)), half_width_text(float(half), "")])
 
 
 def write_final(result: SimulationResult, varied: Varied, path: Path) -> None:

@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 
 class Final(NamedTuple):
-    """The end of a curve: a mean over runs, and half a 95 % confidence interval."""
+    """The end of a curve: a mean over runs, and half a 95 % confidence interval.
+
+    The latter is nan for a single run, which tells no spread.
+    """
 
     mean: float
     half_width: float
@@ -60,6 +63,6 @@ PUBLISHED: dict[str, dict[str, Final]] = {
 
 
 def standard_errors_apart(ours: Final, published: Final) -> float:
-    """How far ours is above the published mean, in joint standard errors."""
+    """How far ours is above the published mean, in joint standard errors; nan if not known."""
     joint = math.hypot(ours.half_width, published.half_width) / 2
-    return (ours.mean - published.mean) / joint if joint > 0 else math.inf
+    return (ours.mean - published.mean) / joint if joint != 0 else math.inf

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from greedyfirst.experiments.published import PUBLISHED, Final, standard_errors_apart
 from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.version import __version__
 
 #: A difference that chance hardly explains: 0.3 % of curves that agree are as far apart.
@@ -42,7 +44,7 @@ def write_figures_page(
         "± is half a 95 % confidence interval over instances, at the last t that is plotted. The "
         "published numbers were read off the paper's figures. z is the difference in joint "
         "standard errors: between -3 and 3 where the two agree up to chance. With fewer than some "
-        "30 instances the standard errors are rough themselves."
+        "30 instances the standard errors are rough themselves, and one instance has none."
     )
     if missing:
         page.heading("Left out")
@@ -51,24 +53,29 @@ def write_figures_page(
         page.heading(figure.title)
         page.image(figure.picture.read_bytes(), text=figure.title)
         _add_numbers(page, figure)
-    number = (
-        "as many instances as the paper or more" if instances is None else f"{instances} instances"
-    )
-    page.write(path, footer=f"greedyfirst {__version__}, {number}, seed {seed}")
+    page.write(path, footer=f"greedyfirst {__version__}, {_number(instances)}, seed {seed}")
+
+
+def _number(instances: int | None) -> str:
+    if instances is None:
+        return "as many instances as the paper or more"
+    return "1 instance" if instances == 1 else f"{instances} instances"
 
 
 def _compared(figure: MadeFigure) -> dict[str, float]:
-    """z of each curve whose published end is known."""
+    """z of each curve whose published end is known, and whose own spread is."""
     published = PUBLISHED.get(figure.name, {})
     return {
         label: standard_errors_apart(ours, published[label])
         for label, ours in figure.final.items()
-        if label in published
+        if label in published and not math.isnan(ours.half_width)
     }
 
 
 def _verdict(made: Sequence[MadeFigure]) -> str:
     apart = [z for figure in made for z in _compared(figure).values()]
+    if not apart:
+        return f"{len(made)} figures; nothing that can be compared with published numbers."
     close = sum(abs(z) <= FAR for z in apart)
     return (
         f"{len(made)} figures; {close} of the {len(apart)} curves with known published numbers end "
@@ -105,4 +112,4 @@ def _add_numbers(page: HtmlPage, figure: MadeFigure) -> None:
 def _cells(value: Final) -> tuple[str, str]:
     """With the digits that shares or sums of regret need."""
     digits = 4 if abs(value.mean) < 1 else 2
-    return f"{value.mean:.{digits}f}", f"{value.half_width:.{digits}f}"
+    return f"{value.mean:.{digits}f}", half_width_text(value.half_width, f".{digits}f")

@@ -66,9 +66,10 @@ def plot_curves(
             linewidth=1.8,
             zorder=2 + (line != "-"),  # where curves are the same, both are seen
         )
-        axes.fill_between(
-            result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
-        )
+        if result.n_instances > 1:
+            axes.fill_between(
+                result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
+            )
     axes.set_xlabel("rounds t")
     axes.set_ylabel("mean cumulative regret" if per_decision is None else per_decision)
     axes.set_xlim(0, result.horizon)

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from greedyfirst import data_file
+from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.validation import FloatArray, wrong
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SimulationResult:
     policies: tuple[str, ...]
     steps: NDArray[np.int64]  # (n_points,) t
     mean: FloatArray  # (n_policies, n_points)
-    half_width: FloatArray  # (n_policies, n_points) 2·standard error
+    half_width: FloatArray  # (n_policies, n_points) 2·standard error; nan for one instance
     final: FloatArray  # (n_instances, n_policies) regret at the horizon
     switched_at: NDArray[np.int64]  # (n_instances, n_policies) round of the switch, 0 for never
     eigenvalue_computations: NDArray[np.int64]  # (n_instances, n_policies)
@@ -107,7 +108,8 @@ class SimulationResult:
         what, over, digits = "regret", 1, 2
         if per_decision is not None:
             what, over, digits = per_decision, last, 4
-        table = Table(title=f"{self.n_instances} instances, {what} at t = {last}")
+        number = "1 instance" if self.n_instances == 1 else f"{self.n_instances} instances"
+        table = Table(title=f"{number}, {what} at t = {last}")
         table.add_column("policy")
         for heading in (f"mean {what}", "± (95 %)", "switched", "µs per round"):
             table.add_column(heading, justify="right")
@@ -117,7 +119,7 @@ class SimulationResult:
             table.add_row(
                 escape(name),
                 f"{self.mean[place, -1] / over:.{digits}f}",
-                f"{self.half_width[place, -1] / over:.{digits}f}",
+                half_width_text(self.half_width[place, -1] / over, f".{digits}f"),
                 str(self.switches.get(name, "")),
                 f"{1e6 * self.seconds[place] / rounds:.2f}",
             )
@@ -126,7 +128,7 @@ class SimulationResult:
         return text.getvalue().rstrip()
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per policy and step: policy, t, mean, half_width."""
+        """One row per policy and step: policy, t, mean, half_width (missing for one instance)."""
         import pandas
 
         n = len(self.steps)
@@ -147,7 +149,7 @@ class SimulationResult:
         family: bool = False,
         per_decision: str | None = None,
     ) -> Axes:
-        """Regret curves with 95 % confidence bands.
+        """Regret curves with 95 % confidence bands; without them for one instance.
 
         ``family``: one policy, a parameter varied. ``per_decision``: regret divided by t, under
         this name.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from greedyfirst.validation import FloatArray
@@ -27,8 +29,13 @@ class StreamingMoments:
 
     @property
     def half_width(self) -> FloatArray:
-        """2·standard deviation/√n: half of a 95 % confidence interval; 0 for a single array."""
+        """2·standard deviation/√n: half of a 95 % confidence interval; nan for a single array."""
         if self.count < 2:
-            return np.zeros_like(self.mean)
+            return np.full_like(self.mean, np.nan)
         result: FloatArray = 2.0 * np.sqrt(self._squares / (self.count - 1) / self.count)
         return result
+
+
+def half_width_text(half_width: float, form: str) -> str:
+    """A half-width as people read it: blank where a single instance leaves it unknown."""
+    return "" if math.isnan(half_width) else format(half_width, form)
