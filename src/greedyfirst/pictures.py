@@ -48,7 +48,9 @@ def shortened(name: str, length: int = NAME_LENGTH) -> str:
 def add_legend(axes: Axes, handles: Sequence[Any], names: Sequence[str], **options: Any) -> None:
     """A legend in which each handle has its name, whatever characters that is made of."""
     # The names come second: among labels matplotlib leaves out those that begin with "_".
-    legend = axes.legend(handles, ["name"] * len(names), frameon=False, **options)
+    legend = axes.legend(
+        handles, ["name"] * len(names), framealpha=0.8, edgecolor="none", **options
+    )
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set_parse_math(False)  # $ is no formula
         text.set_text(shortened(name))
