@@ -7,12 +7,15 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import greedyfirst
 from greedyfirst.cli import figure as figure_command
 from greedyfirst.cli import main
+from greedyfirst.cli.application import output_name
 from greedyfirst.experiments import EXPERIMENTS
+from greedyfirst.tables.datasets import DATA_SETS
 from real_data import DATA
 
 POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
@@ -151,6 +154,7 @@ BAD = {
     "option without a value": (("figure", "fig2a", "--seed"), "--seed"),
     "a place that is not there": (("figure", "fig4a", "--data-dir", "nowhere"), "nowhere"),
     "no table of warfarin": (("figure", "fig4d"), "warfarin"),
+    "no such table": (("replay", "bogus"), "bogus does not exist; give a file's path or a known"),
     "two figures": (("figure", "fig2a", "fig2b"), "fig2b"),
     "unknown command": (("paint",), "paint"),
 }
@@ -183,6 +187,48 @@ def test_bad_input_as_a_user_meets_it(case, tmp_path):
     arguments, mentioned = BAD[case]
     done = run(*arguments, cwd=tmp_path)
     check_refusal(done.returncode, done.stdout, done.stderr, mentioned, tmp_path)
+
+
+def test_names_of_known_tables_are_listed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", "replay", str(tmp_path / "none.csv")])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err.strip().endswith(f"a known table: {', '.join(DATA_SETS)}")
+
+
+@pytest.mark.parametrize("size", [None, 2**50])
+def test_too_little_memory_is_one_sentence(size, tmp_path, monkeypatch, capsys):
+    def ask_for_too_much(*arguments, **options):
+        if size is None:
+            raise MemoryError
+        return np.empty(size)
+
+    monkeypatch.setattr(figure_command, "make", ask_for_too_much)
+    arguments = ["figure", "fig2a", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    check_refusal(end.value.code, out, err, "there is not enough memory", tmp_path)
+    assert ("Unable to allocate" in err) is (size is not None)
+    assert "fewer --jobs" in err
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("patients.csv", "patients"),
+        ("in/a/folder/patients.2023.csv", "patients.2023"),
+        ("patients.2024.CSV.gz", "patients.2024"),
+        ("my.data.v2.tsv", "my.data.v2"),
+        ("v1.parquet", "v1"),
+        ("measured.gz", "measured.gz"),
+        (".csv", ".csv"),
+        ("breast_cancer", "breast_cancer"),
+    ],
+)
+def test_files_are_named_after_the_table_without_its_ending(table, name):
+    assert output_name(table) == name
 
 
 def test_no_arguments_show_the_help():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -23,6 +25,7 @@ app = typer.Typer(
     epilog="Example: [bold]greedyfirst figure fig2c --instances 200[/bold]",
 )
 BAD_INPUT, INTERRUPTED = 2, 130
+TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv)(\.gz)?|\.parquet)\Z", re.IGNORECASE)
 
 #: Options that several commands have.
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
@@ -44,6 +47,11 @@ def directory_for(files: Path) -> Iterator[None]:
         raise
 
 
+def output_name(table: str | Path) -> str:
+    """What the names of a table's files begin with: its own, without the ending of its format."""
+    return TABLE_ENDING.sub("", Path(table).name)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(__version__)
@@ -62,7 +70,9 @@ def _main(
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit code 2."""
     try:
-        code = app(standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = app(standalone_mode=False)
     except typer.Exit as end:
         sys.exit(end.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -74,6 +84,12 @@ def main() -> None:
         sys.exit(0)
     except typer.TyperException as error:
         _refuse(error.format_message())
+    except MemoryError as error:
+        wanted = f" ({error})" if str(error) else ""
+        _refuse(
+            f"there is not enough memory{wanted}; leave out columns or categories of many levels "
+            "(--drop), or take fewer --jobs"
+        )
     except OSError as error:
         reason = (error.strerror or "").lower()
         _refuse(f"{error.filename}: {reason}" if error.filename and reason else str(error))
@@ -83,6 +99,11 @@ def main() -> None:
         if code == INTERRUPTED:
             typer.echo("interrupted", err=True)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """One sentence, without the line of code that Python shows."""
+    typer.echo(f"greedyfirst: {message}", err=True)
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from greedyfirst.cli.application import Out, Seed, app
+from greedyfirst.cli.application import Out, Seed, app, output_name
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
@@ -67,12 +67,12 @@ def diversity(
     if html or png:
         out.mkdir(parents=True, exist_ok=True)
     if html:
-        page = out / f"{file.stem}-diversity.html"
+        page = out / f"{output_name(file)}-diversity.html"
         write_diversity_page(found, page, source=file.name)
         typer.echo(page)
     if png and not len(found.profile):
         typer.echo("no picture: λ₀ is exactly 0, and there are no other halves to compare it with")
     elif png:
-        picture = out / f"{file.stem}-diversity.png"
+        picture = out / f"{output_name(file)}-diversity.png"
         save_picture(lambda figure: found.plot(figure.add_subplot()), picture)
         typer.echo(picture)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for
+from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for, output_name
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
@@ -65,7 +65,6 @@ def replay(
     if jobs != -1:
         whole_number("--jobs", jobs, at_least=1)
     frame, column = read_named(table, label, data_dir, header=not no_header)
-    name = Path(table).name.split(".")[0]
     rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
     with directory_for(out):
         replayed = replay_table(
@@ -86,7 +85,7 @@ def replay(
     typer.echo(replayed.table())
     for sentence in verdict(replayed):
         typer.echo(sentence)
-    for path in write_replay(replayed, out, name=name):
+    for path in write_replay(replayed, out, name=output_name(table)):
         typer.echo(path)
 
 
@@ -97,7 +96,12 @@ def read_named(
     from greedyfirst.tables import read_table
     from greedyfirst.tables.datasets import DATA_SETS, load_data_set
 
-    if table in DATA_SETS and not Path(table).exists():
+    if not Path(table).exists():
+        if table not in DATA_SETS:
+            known = ", ".join(DATA_SETS)
+            raise ValueError(
+                f"{table} does not exist; give a file's path or a known table: {known}"
+            )
         frame, own = load_data_set(table, directory=directory)
         return frame, label or own
     if label is None:
