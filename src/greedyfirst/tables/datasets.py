@@ -97,7 +97,8 @@ def _from_openml(name: str, known: DataSet) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():  # of each attempt that fails
             warnings.simplefilter("ignore")
-            loaded = fetch(data_id=known.openml, as_frame=True, parser="auto")
+            # Kept here and not in scikit-learn's cache, which may be in a place without access.
+            loaded = fetch(data_id=known.openml, as_frame=True, parser="auto", cache=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{name} is not here and OpenML (data set {known.openml}) does not answer "
@@ -105,9 +106,26 @@ def _from_openml(name: str, known: DataSet) -> pd.DataFrame:
             f"{_cache()}"
         ) from None
     frame: pd.DataFrame = loaded.data.assign(**{known.label: loaded.target})
-    _cache().mkdir(parents=True, exist_ok=True)
-    frame.to_csv(_cache() / f"{name}.csv", index=False)
+    _keep(frame, _cache() / f"{name}.csv")
     return frame
+
+
+def _keep(frame: pd.DataFrame, path: Path) -> None:
+    """Write a download at once, whole or not at all; without a place for it the work goes on."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            frame.to_csv(temporary, index=False)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        warnings.warn(
+            f"the download cannot be kept as {path} ({reason}) and will be asked for again",
+            stacklevel=4,
+        )
 
 
 def _sklearn_datasets(name: str):  # type: ignore[no-untyped-def]
