@@ -12,10 +12,10 @@ from greedyfirst.reports.replay_page import draw_shares, write_replay
 ODD = ["$\\frac{a$", "$10 to $20", "_high", "剂量", "x" * 300, "<b>"]
 
 
-def replayed(classes, policies, source="t.csv"):
+def replayed(classes, policies, *, source="t.csv", orders=2):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=10 * len(classes)), "dose": list(classes) * 10})
-    return replay_table(frame, label="dose", policies=policies, permutations=2, source=source)
+    return replay_table(frame, label="dose", policies=policies, permutations=orders, source=source)
 
 
 def test_classes_of_any_name(tmp_path):
@@ -27,6 +27,12 @@ def test_classes_of_any_name(tmp_path):
     assert "<td>$first$</td>" in page
     assert "&lt;b&gt;</th>" in page
     assert "<b>" not in page
+
+
+@pytest.mark.parametrize(("orders", "words"), [(1, "one random order"), (2, "2 random orders")])
+def test_the_page_counts_orders(tmp_path, orders, words):
+    write_replay(replayed("ab", {"First": FixedArm(arm=0)}, orders=orders), tmp_path, name="t")
+    assert f"20 rows in {words}, the same" in (tmp_path / "t-replay.html").read_text()
 
 
 def bars(replay):

@@ -54,8 +54,10 @@ def _write_page(replay: Replay, path: Path) -> None:
         page.verdict(sentence)
     page.heading("What each policy costs")
     page.paragraph(
-        f"{result.horizon} rows in {result.n_instances} random orders, the same for all policies; "
-        "± is half a 95 % confidence interval."
+        f"{result.horizon} rows in one random order, the same for all policies; one order has no ±."
+        if result.n_instances == 1
+        else f"{result.horizon} rows in {result.n_instances} random orders, the same for all "
+        "policies; ± is half a 95 % confidence interval."
     )
     page.table(
         ["policy", measure(replay), "±", "switched"],
