@@ -67,6 +67,14 @@ TABLES = {
         b"a,dose\n1e200,x\n2,y\n3,x\n4,y\n",
         "column 'a' has values up to 1e+200, whose squares are not finite",
     ),
+    "milliseconds since 1970": (
+        b"visit,x,dose\n1645297717000,1,x\n1672500582000,-1,y\n1682500582000,1,x\n",
+        "column 'visit' is 2e+12 times larger than 'x': give standardise=True (--standardise)",
+    ),
+    "squares that vanish": (
+        b"a,b,dose\n1e-200,1,x\n2e-200,2,y\n3e-200,1,x\n4e-200,2,y\n",
+        "column 'b' is 6e+199 times larger than 'a'",
+    ),
     "open quote": (b'a,dose\n1,x\n2,"y\n3,x\n', "quotation mark that is never closed"),
     "garbage": (GARBAGE, "is not UTF-8 text"),
     "zeros": (b"\0" * 3000, "is not UTF-8 text"),

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from greedyfirst import FixedArm, Greedy, GreedyFirst, Oracle
 from greedyfirst.cli import main
@@ -54,6 +55,21 @@ def test_a_fixed_arm_and_the_oracle_cost_what_counting_says(replayed):
     shares = replayed.pull_shares[replayed.result.policies.index("Always the same arm")]
     np.testing.assert_array_equal(shares, [0, 0, 1])
     np.testing.assert_allclose(replayed.pull_shares.sum(axis=1), 1)
+
+
+def test_half_widths_are_students(replayed):
+    """Six orders: the quantile is 2.57, not 2."""
+    greedy = replayed.result.final[:, 0] / replayed.result.horizon
+    low, high = stats.t.interval(0.95, df=5, loc=greedy.mean(), scale=stats.sem(greedy))
+    assert 2 * replayed.half_width[0] == pytest.approx(high - low, rel=1e-9)
+
+
+def test_one_order_has_no_half_width():
+    chosen = {"Always the same arm": FixedArm(arm=0)}
+    done = replay_table(patients(), label="dose", policies=chosen, permutations=1)
+    assert done.cells(0)[1] == ""
+    assert "300 rows, 1 order" in done.table()
+    assert "nan" not in done.table() + " ".join(verdict(done))
 
 
 def test_switches_are_explained_by_arm_and_columns(replayed):
@@ -127,6 +143,23 @@ def test_the_papers_tables_come_from_a_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("GREEDYFIRST_DATA", str(tmp_path / "elsewhere"))
     with pytest.raises(ValueError, match=r"warfarin is not here: get .* PharmGKB"):
         load_data_set("warfarin")
+
+
+def in_units(unit):
+    """Column b in units of 1/unit, next to a one of root mean square 1."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.choice([-1.0, 1.0], size=(40, 2)), columns=["a", "b"])
+    return frame.assign(b=unit * frame["b"], y=np.where(frame["a"] > 0, "p", "q"))
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e-6])
+def test_units_may_differ_up_to_a_million_times(unit):
+    options = {"label": "y", "policies": {"Greedy": Greedy()}, "permutations": 1}
+    replay_table(in_units(unit ** (1 - 1e-9)), **options)
+    too_much = in_units(unit ** (1 + 1e-9))
+    with pytest.raises(ValueError, match=r"1e\+06 times larger than '[ab]'"):
+        replay_table(too_much, **options)
+    replay_table(too_much, standardise=True, **options)
 
 
 def call(monkeypatch, capsys, *arguments):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from scipy.special import stdtrit
 
 from greedyfirst.policies import (
     OFUL,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 # Squares of larger numbers, summed over the rows, would not be finite.
 LARGEST_CONTEXT = 1e150
+# Of two columns' root mean squares. Beyond it the smaller one is lost in the rounding of the Gram
+# matrix, whose entries differ by the square of this.
+LARGEST_RATIO = 1e6
 GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Always the same arm"
 
 
@@ -72,13 +76,8 @@ class Replay:
 
     @property
     def half_width(self) -> FloatArray:
-        """Half a 95 % confidence interval of ``final`` (n_policies,)."""
-        n = self.result.n_instances
-        if n < 2:
-            return np.full(len(self.final), np.nan)
-        spread = self.result.final.std(axis=0, ddof=1) / self.result.horizon
-        half: FloatArray = 2.0 * spread / np.sqrt(n)
-        return half
+        """Half a 95 % confidence interval of ``final`` (n_policies,); NaN after one order."""
+        return half_width(self.result.final) / self.result.horizon
 
     @property
     def pull_shares(self) -> FloatArray:
@@ -108,8 +107,9 @@ class Replay:
     def table(self) -> str:
         """For a terminal, best first."""
         what = "wrong decisions" if self.counts_errors else "regret per decision"
-        title = f"{self.source}: {self.result.horizon} rows, {self.result.n_instances} orders"
-        table = Table(title=escape(title))
+        rows = counted(self.result.horizon, "row")
+        orders = counted(self.result.n_instances, "order")
+        table = Table(title=escape(f"{self.source}: {rows}, {orders}"))
         table.add_column("policy")
         for heading in (what, "± (95 %)", "switched"):
             table.add_column(heading, justify="right")
@@ -122,11 +122,24 @@ class Replay:
         return text.getvalue().rstrip()
 
     def cells(self, place: int) -> tuple[str, str]:
-        """A policy's cost and its half-width, as people read them."""
+        """A policy's cost and its half-width, as people read them; "" if there is none."""
         value, half = self.final[place], self.half_width[place]
-        if self.counts_errors:
-            return f"{value:.1%}", f"{half:.1%}"
-        return f"{value:.4g}", f"{half:.2g}"
+        shown, digits = (f"{value:.1%}", ".1%") if self.counts_errors else (f"{value:.4g}", ".2g")
+        return shown, "" if np.isnan(half) else format(half, digits)
+
+
+def half_width(values: FloatArray) -> FloatArray:
+    """Half a 95 % confidence interval of means over the orders (n_orders, ...), by Student's t."""
+    n = len(values)
+    if n < 2:
+        return np.full(values.shape[1:], np.nan)
+    half: FloatArray = stdtrit(n - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return half
+
+
+def counted(count: int, noun: str) -> str:
+    """1 order, 2 orders."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def replay_table(
@@ -217,12 +230,26 @@ def _contexts(frame: pandas.DataFrame, schema: Schema, *, normalise: bool) -> Fl
                 f"data row {first_row(zero)} is 0 in every column, so it has no length to be "
                 "divided by; add an intercept or do not normalise"
             )
-        return normalise_rows(contexts)
+        normalise_rows(contexts)
+    _check_units(contexts, schema.feature_names)
+    return contexts
+
+
+def _check_units(contexts: FloatArray, names: Sequence[str]) -> None:
+    """Refuse columns so large, or so much larger than another, that rounding would decide."""
     largest = np.maximum(contexts.max(axis=0), -contexts.min(axis=0))
     if largest.max() > LARGEST_CONTEXT:
         column = int(largest.argmax())
         raise ValueError(
-            f"column {schema.feature_names[column]!r} has values up to {largest[column]:.3g}, "
+            f"column {names[column]!r} has values up to {largest[column]:.3g}, "
             "whose squares are not finite; standardise it or change its unit"
         )
-    return contexts
+    used = np.flatnonzero(largest)
+    # In its own unit, so that no square of a column vanishes.
+    sizes = [largest[i] * np.linalg.norm(contexts[:, i] / largest[i]) for i in used]
+    high, low = int(np.argmax(sizes)), int(np.argmin(sizes))
+    if sizes[high] / LARGEST_RATIO > sizes[low]:
+        raise ValueError(
+            f"column {names[used[high]]!r} is {sizes[high] / sizes[low]:.0e} times larger than "
+            f"{names[used[low]]!r}: give standardise=True (--standardise) or change its unit"
+        )

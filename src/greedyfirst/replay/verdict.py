@@ -22,7 +22,7 @@ def verdict(replay: Replay) -> list[str]:
 
 def _cost(replay: Replay, name: str) -> str:
     value, half = replay.cells(replay.result.policies.index(name))
-    return f"{value} ± {half}"
+    return f"{value} ± {half}" if half else value
 
 
 def _greedy(replay: Replay) -> str:
