@@ -65,6 +65,8 @@ class Replay:
     result: SimulationResult
     schema: Schema
     arms: tuple[str, ...]
+    #: Those that were played, by name.
+    policies: Mapping[str, Policy]
     #: Whether regret counts wrong decisions: rewards were 1 for the right class and 0 otherwise.
     counts_errors: bool
 
@@ -216,7 +218,12 @@ def replay_table(
         n_jobs=n_jobs,
     )
     return Replay(
-        source=source, result=result, schema=schema, arms=arms, counts_errors=costs is None
+        source=source,
+        result=result,
+        schema=schema,
+        arms=arms,
+        policies=dict(chosen),
+        counts_errors=costs is None,
     )
 
 
