@@ -92,11 +92,11 @@ def policies(d: int) -> dict[str, Policy]:
     """Each warm-up for Greedy and for Greedy-First with both spans."""
     found: dict[str, Policy] = {}
     for warmup in WARMUPS:
-        fallback = OLSBandit(h=1.0, q=1, warmup=warmup, initial_pulls=d)
         options = {"warmup": warmup, "initial_pulls": d}
+        handed = {"fallback": OLSBandit(**options), "carry_over": "initial"}
         found[f"Greedy {warmup}"] = Greedy(**options)
         for span in ("full", "pooled"):
-            found[f"{span} {warmup}"] = GreedyFirst(**options, span=span, fallback=fallback)
+            found[f"{span} {warmup}"] = GreedyFirst(**options, span=span, **handed)
         found[f"few {warmup}"] = Greedy(warmup=warmup, initial_pulls=FEW_PULLS)
     return found | {"Oracle": Oracle()}
 

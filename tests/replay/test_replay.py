@@ -123,6 +123,26 @@ def test_bad_costs_are_refused(tmp_path, content, expected):
         read_costs(tmp_path / "costs.csv", ["high", "low"])
 
 
+def test_first_pulls_are_not_made_again_after_a_switch():
+    """An arm that always pays least gets 3 first pulls, and then only OLS Bandit's forced ones.
+
+    These are its steps (2ⁿ - 1)·3 + 3 after a switch, counted on from the 9 first pulls.
+    """
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(-1, 1, size=(400, 2)), columns=["a", "b"])
+    frame["y"] = np.where(frame["a"] > 0, "p", "q")
+    rewards = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    costs = (rewards, ("p", "q", "least"))
+    done = replay_table(frame, label="y", intercept=True, costs=costs, permutations=10)
+    place = done.result.policies.index("Greedy-First")
+    switched = done.result.switched_at[:, place]
+    assert (switched > 0).sum() >= 5
+    forced = (2 ** np.arange(9) - 1) * 3 + 3
+    after = np.where(switched > 0, 400 - switched, 0)
+    times = [np.count_nonzero((forced > 9) & (forced <= 9 + left)) for left in after]
+    np.testing.assert_array_equal(done.result.pulls[:, place, 2], 3 + np.array(times))
+
+
 def test_bundled_tables_need_no_network():
     bundled = [name for name, known in DATA_SETS.items() if known.bundled]
     assert {"breast_cancer", "wine", "digits", "iris"} <= set(bundled)

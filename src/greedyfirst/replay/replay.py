@@ -43,11 +43,15 @@ GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Alway
 
 def default_policies(n_features: int, best_arm: int) -> dict[str, Policy]:
     """Policies that are right on any table: minimum-norm estimates, d first pulls of each arm."""
-    ols_bandit = OLSBandit(h=1.0, q=1, warmup="pinv", initial_pulls=n_features)
+    ols_bandit = OLSBandit(warmup="pinv", initial_pulls=n_features)
     return {
         GREEDY: Greedy(warmup="pinv", initial_pulls=n_features),
         GREEDY_FIRST: GreedyFirst(
-            warmup="pinv", initial_pulls=n_features, fallback=ols_bandit, span="pooled"
+            warmup="pinv",
+            initial_pulls=n_features,
+            fallback=ols_bandit,
+            span="pooled",
+            carry_over="initial",  # else the first pulls would be made again after a switch
         ),
         "OLS Bandit": ols_bandit,
         "OFUL": OFUL(),

@@ -52,7 +52,7 @@ def _greedy(replay: Replay) -> str:
     if n < FEWEST_ORDERS:
         return f"{counted(n, 'order')} cannot tell whether Greedy was enough: {story}{beside}."
     if _is_worse(replay, FIXED):
-        advice = "" if replay.schema.intercept else "; give intercept=True (--intercept)"
+        advice = "" if replay.schema.intercept else "; try intercept=True (--intercept)"
         return f"Greedy was not enough: {story}, more than always the same arm{advice}."
     if best is None:
         return f"Nothing that explores was played beside Greedy: {story}."
