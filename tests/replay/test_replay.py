@@ -87,7 +87,7 @@ def test_switches_are_explained_by_arm_and_columns(replayed):
 
 def test_costs_of_classes_and_arms(tmp_path):
     (tmp_path / "costs.csv").write_text(
-        ",treat,wait\nhigh,1,-2\nlow,-1,0.5\nmedium,0.5,0\nunused,0,0\n"
+        ",treat, wait\nhigh,1,-2\nlow,-1,0.5\nmedium,0.5,0\nunused,0,0\n"
     )
     rewards, arms = read_costs(tmp_path / "costs.csv", ["high", "low", "medium"])
     np.testing.assert_array_equal(rewards, [[1, -2], [-1, 0.5], [0.5, 0]])
@@ -113,14 +113,64 @@ def test_costs_of_classes_and_arms(tmp_path):
         ("", "a header that names the arms"),
         (",a\nhigh,1\n", "'low' has none"),
         (",a,b\nhigh,1\nlow,1,2\n", "of 3 cells"),
-        (",a\nhigh,1\nlow,x\n", "class 'low', arm 'a'"),
-        (",a\nhigh,nan\nlow,1\n", "a finite number"),
+        (",a,b\nhigh,1,2\nlow,x,2\n", "class 'low', arm 'a'"),
+        (",a,b\nhigh,nan,2\nlow,1,2\n", "a finite number"),
+        (",a\nhigh,1\nlow,2\n", "the arms of {path} must be at least two, got ('a',)"),
+        (",a,b,a\nhigh,1,2,3\nlow,1,2,3\n", "arm 'a' is given twice, as 1 and as 3"),
+        (",a,\nhigh,1,2\nlow,1,2\n", "arm 2 has no name"),
+        (",a,b\nhigh,1,2\nlow,1,2\nhigh,0,0\n", "class 'high' is given twice, as 1 and as 3"),
+        (",a,b\nhigh,1,1e200\nlow,1,2\n", "class 'high', arm 'b' must be between -1e+100 and"),
     ],
 )
 def test_bad_costs_are_refused(tmp_path, content, expected):
     (tmp_path / "costs.csv").write_text(content)
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        read_costs(tmp_path / "costs.csv", ["high", "low"])
+    path = tmp_path / "costs.csv"
+    with pytest.raises(ValueError, match=re.escape(expected.format(path=path))):
+        read_costs(path, ["high", "low"])
+
+
+def test_the_currency_of_costs_decides_nothing():
+    frame = patients(200)
+    rewards = np.array([[3.0, -1.0, 0.0], [-2.0, 1.0, 0.25], [0.0, 0.5, 2.0]])
+    options = {"label": "dose", "intercept": True, "permutations": 2}
+    arms = ("high", "low", "medium")
+    whole = replay_table(frame, costs=(rewards, arms), **options)
+    for unit in (1e5, 1e-5):
+        other = replay_table(frame, costs=(unit * rewards, arms), **options)
+        np.testing.assert_array_equal(other.result.pulls, whole.result.pulls)
+        for name in ("final", "mean", "half_width"):
+            ours, theirs = getattr(other.result, name), getattr(whole.result, name)
+            np.testing.assert_allclose(ours, unit * theirs, rtol=1e-9, atol=unit * 1e-12)
+    fixed = whole.result.policies.index("Always the same arm")
+    earned = rewards[frame["dose"].map(arms.index)]
+    regret = (earned.max(axis=1) - earned[:, earned.sum(axis=0).argmax()]).mean()
+    assert whole.final[fixed] == pytest.approx(regret)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "arms", "warns"),
+    [
+        ([[0, 1, 2], [5, 0, 1], [3, 3, -1]], ("high", "low", "medium"), True),
+        ([[1, 0, 2], [0, 5, 1], [3, 3, -1]], ("low", "high", "medium"), True),
+        ([[0, 1, 2], [5, 0, 1], [3, -1, -1]], ("high", "low", "medium"), False),
+        ([[0, 1, 2], [5, 0, 1], [3, 3, -1]], ("treat", "wait", "test"), False),
+    ],
+)
+def test_costs_given_for_rewards_are_noticed(rewards, arms, warns):
+    chosen = {"Always the same arm": FixedArm(arm=0)}
+    options = {"label": "dose", "policies": chosen, "permutations": 1}
+    done = replay_table(patients(30), costs=(np.array(rewards), arms), **options)
+    assert ("Each class's own arm pays least" in verdict(done)[0]) is warns
+
+
+def test_bad_arms_from_python_are_refused():
+    for rewards, arms, expected in (
+        (np.eye(3), ("a", "b", "a"), "the arms of costs must be 3 different names"),
+        (np.ones((3, 1)), ("a",), "the arms of costs must be at least two"),
+        (np.eye(3) * 1e200, ("a", "b", "c"), "costs: class 'high', arm 'a' must be between"),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            replay_table(patients(30), label="dose", costs=(rewards, arms), permutations=1)
 
 
 def test_first_pulls_are_not_made_again_after_a_switch():

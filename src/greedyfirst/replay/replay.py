@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +24,12 @@ from greedyfirst.policies import (
     ThompsonSampling,
 )
 from greedyfirst.problems import TableProblem
+from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.tables import infer_schema, normalise_rows, read_labels
 from greedyfirst.tables.columns import first_row
 from greedyfirst.tables.schema import Schema
-from greedyfirst.validation import FloatArray, array, whole_number, wrong
+from greedyfirst.validation import FloatArray, array, names, whole_number
 
 if TYPE_CHECKING:
     import pandas
@@ -73,6 +74,8 @@ class Replay:
     policies: Mapping[str, Policy]
     #: Whether regret counts wrong decisions: rewards were 1 for the right class and 0 otherwise.
     counts_errors: bool
+    #: Whether each class's own arm pays least, as if costs had been given for rewards.
+    seems_costs: bool = False
 
     @property
     def final(self) -> FloatArray:
@@ -107,8 +110,8 @@ class Replay:
         """The columns that weigh most in weakest directions."""
         weights = np.sqrt((directions**2).mean(axis=0))
         order = np.argsort(-weights, kind="stable")[:3]
-        names = self.schema.feature_names
-        return ", ".join(f"{names[i]} ({weights[i]:.2f})" for i in order if weights[i] > 0.01)
+        columns = self.schema.feature_names
+        return ", ".join(f"{columns[i]} ({weights[i]:.2f})" for i in order if weights[i] > 0.01)
 
     def table(self) -> str:
         """For a terminal, best first."""
@@ -182,6 +185,8 @@ def replay_table(
         Divide each encoded row by its length, as the paper does.
     costs
         Rewards (n_classes, n_arms) and the arms' names, instead of 0 and 1: see `read_costs`.
+        Policies meet them divided by the difference of the largest and the smallest, so that the
+        currency decides nothing; regrets are in the unit given.
     policies
         By name; `default_policies` if not given.
     permutations
@@ -201,14 +206,10 @@ def replay_table(
         impute=impute,
     )
     contexts = _contexts(frame, schema, normalise=normalise)
-    if costs is None:
-        per_class, arms = np.eye(len(classes)), classes
-    else:
-        per_class = array("costs", costs[0], (len(classes), None))
-        arms = tuple(costs[1])
-        if len(arms) != per_class.shape[1]:
-            raise wrong("costs", arms, f"names of {per_class.shape[1]} arms")
-    rewards = per_class[codes]
+    per_class, arms = _rewards(costs, classes)
+    # Margins, priors and noise of policies are absolute: they are meant for rewards about 1.
+    unit = float(per_class.max() - per_class.min()) or 1.0
+    rewards = (per_class / unit)[codes]
     contexts.flags.writeable = False  # so that the problem need not copy them
     problem = TableProblem(contexts=contexts, rewards=rewards, shuffle=True)
     best = int(rewards.sum(axis=0).argmax())
@@ -223,11 +224,34 @@ def replay_table(
     )
     return Replay(
         source=source,
-        result=result,
+        result=_in_unit(result, unit),
         schema=schema,
         arms=arms,
         policies=dict(chosen),
         counts_errors=costs is None,
+        seems_costs=own_arm_pays_least(per_class, classes, arms),
+    )
+
+
+def _rewards(
+    costs: tuple[FloatArray, tuple[str, ...]] | None, classes: tuple[str, ...]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """What each arm pays in each class (n_classes, n_arms), and the arms' names."""
+    if costs is None:
+        return np.eye(len(classes)), classes
+    per_class = array("costs", costs[0], (len(classes), None))
+    arms = names("the arms of costs", costs[1], per_class.shape[1])
+    check_rewards("costs", per_class, classes, arms)
+    return per_class, arms
+
+
+def _in_unit(result: SimulationResult, unit: float) -> SimulationResult:
+    """Regrets of rewards that had been divided by ``unit``."""
+    return replace(
+        result,
+        mean=unit * result.mean,
+        half_width=unit * result.half_width,
+        final=unit * result.final,
     )
 
 
@@ -246,13 +270,13 @@ def _contexts(frame: pandas.DataFrame, schema: Schema, *, normalise: bool) -> Fl
     return contexts
 
 
-def _check_units(contexts: FloatArray, names: Sequence[str]) -> None:
+def _check_units(contexts: FloatArray, columns: Sequence[str]) -> None:
     """Refuse columns so large, or so much larger than another, that rounding would decide."""
     largest = np.maximum(contexts.max(axis=0), -contexts.min(axis=0))
     if largest.max() > LARGEST_CONTEXT:
         column = int(largest.argmax())
         raise ValueError(
-            f"column {names[column]!r} has values up to {largest[column]:.3g}, "
+            f"column {columns[column]!r} has values up to {largest[column]:.3g}, "
             "whose squares are not finite; standardise it or change its unit"
         )
     used = np.flatnonzero(largest)
@@ -261,6 +285,6 @@ def _check_units(contexts: FloatArray, names: Sequence[str]) -> None:
     high, low = int(np.argmax(sizes)), int(np.argmin(sizes))
     if sizes[high] / LARGEST_RATIO > sizes[low]:
         raise ValueError(
-            f"column {names[used[high]]!r} is {sizes[high] / sizes[low]:.0e} times larger than "
-            f"{names[used[low]]!r}: give standardise=True (--standardise) or change its unit"
+            f"column {columns[used[high]]!r} is {sizes[high] / sizes[low]:.0e} times larger than "
+            f"{columns[used[low]]!r}: give standardise=True (--standardise) or change its unit"
         )

@@ -21,6 +21,11 @@ def verdict(replay: Replay) -> list[str]:
     """Sentences: was greedy enough, did Greedy-First switch and why, what would be best?"""
     names = replay.result.policies
     said = []
+    if replay.seems_costs:
+        said.append(
+            "Each class's own arm pays least: costs are read as rewards, of which more is better; "
+            "if the file holds costs, change their signs."
+        )
     if GREEDY in names:
         said.append(_greedy(replay))
     if GREEDY_FIRST in names:
