@@ -74,6 +74,16 @@ def test_impute(impute):
     assert encoded[0, 1:3].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("standardise", [False, True])
+def test_numbers_without_a_most_frequent_one_may_not_be_missing_later(standardise):
+    holed = frame(age=np.arange(float(N)), sex=[None, *["f", "m"] * 5, "m"])
+    made = infer_schema(holed, impute="most-frequent", standardise=standardise)
+    assert made.impute["sex"] == "m"
+    assert "age" not in made.impute
+    with pytest.raises(ValueError, match="age"):
+        made.encode(holed.assign(age=np.nan))
+
+
 def test_imputed_columns_are_standardised_as_filled():
     holed = frame(age=[np.nan, *np.arange(N - 1.0)])
     made = infer_schema(holed, impute="median", standardise=True)
@@ -117,6 +127,12 @@ BAD = {
         ["'age'", "data row 2", "'x'"],
     ),
     "numbers as text": ({"age": ["1", "2"] * 6}, {}, ["'age'", "numbers as text"]),
+    "leading zeros": ({"age": ["10", "07"] * 6}, {}, ["'age'", "leading zeros as in '07'"]),
+    "no number twice": (
+        {"age": [np.nan, *np.arange(N - 1.0)]},
+        {"impute": "most-frequent"},
+        ["'age' has no value twice", "impute 'median' (--impute median)"],
+    ),
     "constant": ({"age": [5.0] * N}, {}, ["'age' is constant (5.0", "drop=['age']", "intercept"]),
     "constant text": ({"sex": ["f"] * N}, {}, ["'sex' is constant ('f'", "drop=['sex']"]),
     "constant but for gaps": (

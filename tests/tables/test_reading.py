@@ -81,6 +81,37 @@ def test_types_settle_over_the_whole_file(first, last, dtype, tmp_path, monkeypa
         assert frame["b"].fillna("").tolist() == rows
 
 
+CODES = ["07", "7", "0", "", "10"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        (CODES, True),
+        (["7", *[" 10"] * 3, "007"], True),
+        (["7", "0", "-0", "10"], False),
+        (["07", "1.5"], False),
+        (["0.5", "00.5"], False),
+    ],
+)
+def test_whole_numbers_with_leading_zeros_are_text(cells, text, tmp_path):
+    frame = read_table(written(tmp_path, b"a,b\n1," + "\n1,".join(cells).encode() + b"\n"))
+    if text:
+        assert frame["b"].fillna("").tolist() == cells
+    else:
+        assert frame["b"].tolist() == [float(cell) for cell in cells]
+    assert frame["a"].tolist() == [1] * len(cells)
+
+
+def test_leading_zeros_are_kept_where_types_settle(tmp_path, monkeypatch):
+    """A later block does not fit the guess of column a, so the whole file is looked at."""
+    monkeypatch.setattr(csv_reading, "BLOCK_BYTES", 64)
+    rows = [*["1,7,5"] * 50, "x,07,05.5"]
+    frame = read_table(written(tmp_path, ("a,b,c\n" + "\n".join(rows)).encode()))
+    assert frame["b"].tolist() == [*["7"] * 50, "07"]
+    assert frame["c"].tolist() == [*[5.0] * 50, 5.5]
+
+
 def test_quoted_line_breaks_across_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_reading, "BLOCK_BYTES", 64)
     cell = '"' + "line\n" * 9 + '"'
@@ -103,6 +134,9 @@ BAD = {
     "Latin-1 cell": (b"a,b\n1,x\n2,\xe9\n", "column 'b', data row 2 is not UTF-8 text"),
     "Latin-1 header": (b"a,\xe9\n1,2\n", "header of"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "is not UTF-8 text"),
+    "semicolons": (b"a;b\n1;2\n", "separated by ';', expected ','; save it with ','"),
+    "semicolons, decimal commas": (b"a;b\n1,5;2\n", "separated by ';', expected ','"),
+    "tabs": (b"a\tb\n1\t2\n", "seems to be separated by '\\t', expected ','; name it .tsv"),
     "open quote": (b'a,b\n1,2\n3,"x\n4,5\n', "column 'b', data row 2 has a quotation mark"),
 }
 
@@ -130,6 +164,15 @@ def test_faults_far_down(case, tmp_path, monkeypatch):
     fault = BAD[case][0].splitlines()[-1]
     said = refusal(written(tmp_path, b"a,b\n" + b"1,2\n" * 5000 + fault + b"\n6,7\n"))
     assert "data row 5001" in said
+
+
+def test_commas_in_a_tab_separated_file(tmp_path):
+    said = refusal(written(tmp_path, b"a,b\n1,2\n", "x.tsv"))
+    assert "separated by ',', expected '\\t'; name it .csv" in said
+
+
+def test_a_single_column_may_have_any_name(tmp_path):
+    assert read_table(written(tmp_path, b"a;b\n1\n")).columns.tolist() == ["a;b"]
 
 
 def check_big_cell(folder, megabytes, *, open_quote=False):

@@ -3,6 +3,8 @@
 Types are guessed from the file's first block and the whole file is then read with types given:
 Arrow keeps no text of a column whose type it need not guess, so the peak is the table and a few
 blocks. Only if the guess fails are the types of all columns settled by a pass over the whole file.
+Whole numbers with leading zeros, such as 007, are text, for 01 is not 1 where they are codes; the
+guess sees those in the first block.
 """
 
 from __future__ import annotations
@@ -104,12 +106,26 @@ class TextFile:
             names = _split_header(lines[0], self.delimiter)
             if _settles_nothing(error):
                 raise self.refusal(error, 0, names) from None
+        self._check_separator(names, lines[:2])
         check_names(self.path, names)
         return names
 
+    def _check_separator(self, names: list[str], lines: list[bytes]) -> None:
+        """Refuse a single column whose first lines hold what separates other files' cells."""
+        for other, remedy in _OTHER_SEPARATORS.items():
+            if len(names) == 1 and all(other.encode() in line for line in lines):
+                raise ValueError(
+                    f"{self.path} seems to be separated by {other!r}, expected "
+                    f"{self.delimiter!r}; {remedy}"
+                )
+
     def _guess(self) -> dict[str, pa.DataType]:
         schema = self.open(None).schema
-        return {field.name: _kept(field.type) for field in schema}
+        types = {field.name: _kept(field.type) for field in schema}
+        whole = [name for name, kind in types.items() if pa.types.is_integer(kind)]
+        first = next(iter(self.open(dict.fromkeys(whole, pa.string()))), None)
+        padded = [name for name in whole if first and _is_padded(first.column(name))]
+        return types | dict.fromkeys(padded, pa.string())
 
     def refusal(self, error: Exception, rows: int, names: list[str]) -> ValueError:
         """One sentence for Arrow's ``error`` that came after ``rows`` good rows."""
@@ -155,6 +171,11 @@ class TextFile:
 
 
 _MEGABYTES = BLOCK_BYTES // 2**20
+_OTHER_SEPARATORS = {
+    ";": "save it with ',' between cells, and points in numbers",
+    "\t": "name it .tsv",
+    ",": "name it .csv",
+}
 
 
 def check_names(path: Path, names: list[str]) -> None:
@@ -208,6 +229,7 @@ def _settle(file: TextFile, names: list[str]) -> dict[str, pa.DataType]:
     """The narrowest type that takes every cell, for each column; or the file's first fault."""
     possible = {name: [pa.int64(), pa.float64(), pa.bool_()] for name in names}
     filled: set[str] = set()
+    padded: set[str] = set()
     rows = 0
     try:
         for batch in file.open(dict.fromkeys(names, pa.string())):
@@ -215,13 +237,23 @@ def _settle(file: TextFile, names: list[str]) -> dict[str, pa.DataType]:
                 possible[name] = [kind for kind in possible[name] if _takes(kind, cells)]
                 if cells.null_count < len(cells):
                     filled.add(name)
+                if _is_padded(cells):
+                    padded.add(name)
             rows += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:
         raise file.refusal(error, rows, names) from None
+    for name in padded:
+        if pa.int64() in possible[name]:
+            possible[name] = []
     return {
         name: (kinds or [pa.string()])[0] if name in filled else pa.float64()
         for name, kinds in possible.items()
     }
+
+
+def _is_padded(cells: pa.Array) -> bool:
+    """Whether some cell begins with a zero and another digit: a code such as 007, not a number."""
+    return bool(pc.any(pc.match_substring_regex(cells, r"^\s*0\d")).as_py())
 
 
 def _takes(kind: pa.DataType, cells: pa.Array) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -53,7 +54,7 @@ def infer_schema(
         Give each numeric feature mean 0 and standard deviation 1 over the frame.
     impute : "mean", "median", "most-frequent" or None
         What a missing number becomes; a missing category becomes the most frequent one. None
-        refuses missing values.
+        refuses missing values, "most-frequent" those of numbers of which none occurs twice.
     """
     check_frame(frame)
     if len(frame) == 0:
@@ -81,7 +82,9 @@ def infer_schema(
         if name in declared or _is_categorical(name, column):
             feature, fills[name] = _categorical(name, column)
         else:
-            feature, fills[name] = _numeric(name, column, impute or "mean", standardise)
+            feature, fill = _numeric(name, column, impute or "mean", standardise)
+            if fill is not None:
+                fills[name] = fill
         features.append(feature)
     return Schema(features=features, intercept=intercept, impute=fills if impute else {})
 
@@ -174,9 +177,11 @@ def _check_text(name: str, column: pd.Series) -> None:
     if 2 * int(bad.sum()) >= int(present.sum()):
         return
     if not bad.any():
+        padded = next((level for level in levels if re.match(r"0\d", level)), None)
+        like = "" if padded is None else f", with leading zeros as in {padded!r}"
         raise ValueError(
-            f"column {name!r} holds numbers as text; convert it to numbers, or declare it with "
-            f"{_option('categorical', name)}"
+            f"column {name!r} holds numbers as text{like}; convert it to numbers, or declare it "
+            f"with {_option('categorical', name)}"
         )
     row = first_row(bad)
     raise ValueError(
@@ -208,7 +213,10 @@ def _categorical(name: str, column: pd.Series) -> tuple[Categorical, str]:
     return Categorical(name, levels), levels[int(np.argmax(counts))]
 
 
-def _numeric(name: str, column: pd.Series, impute: str, standardise: bool) -> tuple[Numeric, float]:
+def _numeric(
+    name: str, column: pd.Series, impute: str, standardise: bool
+) -> tuple[Numeric, float | None]:
+    """The feature, and what a missing value becomes; None if the table does not tell."""
     values = Numeric(name).numbers(column)
     present = values[~np.isnan(values)]
     infinite = np.isinf(values)
@@ -219,9 +227,15 @@ def _numeric(name: str, column: pd.Series, impute: str, standardise: bool) -> tu
     if present.min() == present.max():
         raise _constant(name, float(present[0]))
     fill = _fill(present, impute)
+    if fill is None and len(present) < len(values):
+        raise ValueError(
+            f"column {name!r} has no value twice, so none is the most frequent; impute 'median' "
+            "(--impute median) instead"
+        )
     if not standardise:
         return Numeric(name), fill
-    mean, scale = _moments(np.where(np.isnan(values), fill, values))
+    filled = present if fill is None else np.where(np.isnan(values), fill, values)
+    mean, scale = _moments(filled)
     if not np.isfinite([mean, scale]).all() or scale <= 0:
         raise ValueError(
             f"column {name!r} has values from {present.min():g} to {present.max():g}, which cannot "
@@ -230,10 +244,10 @@ def _numeric(name: str, column: pd.Series, impute: str, standardise: bool) -> tu
     return Numeric(name, mean, scale), fill
 
 
-def _fill(present: FloatArray, impute: str) -> float:
+def _fill(present: FloatArray, impute: str) -> float | None:
     if impute == "most-frequent":
         values, counts = np.unique(present, return_counts=True)
-        return float(values[np.argmax(counts)])
+        return float(values[np.argmax(counts)]) if counts.max() > 1 else None
     return _average(present, np.median if impute == "median" else np.mean)
 
 
