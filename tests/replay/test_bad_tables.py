@@ -152,6 +152,14 @@ def test_a_row_of_zeros_has_no_length(tmp_path, refusal):
     assert "data row 2 is 0 in every column" in said
 
 
+def test_more_levels_than_memory(tmp_path, refusal):
+    rows = [f"z{number % 900},{number},{number % 7}" for number in range(2000)]
+    (tmp_path / "t.csv").write_text("\n".join(["zip,age,dose", *rows]) + "\n")
+    said = refusal(tmp_path / "t.csv", "--label", "dose")
+    assert "7 arms with 901 encoded columns are too many" in said
+    assert "'zip' alone makes 900" in said
+
+
 def test_costs_that_are_no_table(tmp_path, refusal):
     (tmp_path / "t.csv").write_bytes(GOOD)
     (tmp_path / "costs.csv").write_bytes(GARBAGE)

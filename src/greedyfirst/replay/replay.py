@@ -26,6 +26,7 @@ from greedyfirst.policies import (
 from greedyfirst.problems import TableProblem
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
 from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.tables import infer_schema, normalise_rows, read_labels
 from greedyfirst.tables.columns import first_row
 from greedyfirst.tables.schema import Schema
@@ -39,6 +40,8 @@ LARGEST_CONTEXT = 1e150
 # Of two columns' root mean squares. Beyond it the smaller one is lost in the rounding of the Gram
 # matrix, whose entries differ by the square of this.
 LARGEST_RATIO = 1e6
+# Numbers in the Gram matrices of all arms together: each policy keeps some ten times as many.
+MOST_CELLS = 4_000_000
 GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Always the same arm"
 
 
@@ -134,7 +137,7 @@ class Replay:
         """A policy's cost and its half-width, as people read them; "" if there is none."""
         value, half = self.final[place], self.half_width[place]
         shown, digits = (f"{value:.1%}", ".1%") if self.counts_errors else (f"{value:.4g}", ".2g")
-        return shown, "" if np.isnan(half) else format(half, digits)
+        return shown, half_width_text(half, digits)
 
 
 def half_width(values: FloatArray) -> FloatArray:
@@ -205,8 +208,9 @@ def replay_table(
         standardise=standardise,
         impute=impute,
     )
-    contexts = _contexts(frame, schema, normalise=normalise)
     per_class, arms = _rewards(costs, classes)
+    _check_size(schema, len(arms))
+    contexts = _contexts(frame, schema, normalise=normalise)
     # Margins, priors and noise of policies are absolute: they are meant for rewards about 1.
     unit = float(per_class.max() - per_class.min()) or 1.0
     rewards = (per_class / unit)[codes]
@@ -252,6 +256,20 @@ def _in_unit(result: SimulationResult, unit: float) -> SimulationResult:
         mean=unit * result.mean,
         half_width=unit * result.half_width,
         final=unit * result.final,
+    )
+
+
+def _check_size(schema: Schema, n_arms: int) -> None:
+    """Refuse a table whose Gram matrices would take gigabytes, and hours."""
+    d = schema.n_features
+    if n_arms * d**2 <= MOST_CELLS:
+        return
+    widest = max(schema.features, key=lambda each: len(each.encoded_names(schema.intercept)))
+    width = len(widest.encoded_names(schema.intercept))
+    advice = f"; {widest.name!r} alone makes {width}: drop it, or merge its levels"
+    raise ValueError(
+        f"{n_arms} arms with {d} encoded columns are too many: arms × columns² may be "
+        f"{MOST_CELLS:,} at most{advice if width > 1 else ''}"
     )
 
 
