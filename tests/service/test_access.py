@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from litestar.testing import TestClient
-from served import BY, CONTEXT, SPECIFICATION, Clock, Start, create, decide, view
+from served import BY, CONTEXT, SPECIFICATION, Clock, Start, at_once, create, decide, view
 
 from greedyfirst.service.access import ANYONE, ROLES, Access, hashed, new_key
 from greedyfirst.service.access_keys import AccessKey, all_keys, remove_key, set_key
@@ -186,6 +187,30 @@ def test_a_body_beyond_the_limit_is_413(start: Start) -> None:
         pieces = (b" " * 100 for _ in range(100))  # without a length that tells
         assert client.post(url, content=pieces).status_code == 413
         decide(client)
+
+
+@pytest.mark.parametrize(
+    ("method", "url"),
+    [
+        ("POST", "/v1/policies/dose/decisions"),
+        ("PUT", "/v1/decisions/dose:1/reward"),
+        ("POST", "/v1/policies"),
+        ("POST", "/policies/dose"),
+    ],
+)
+def test_a_body_that_does_not_come_is_408(path: Path, method: str, url: str) -> None:
+    async def half() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        async with at_once(path, body_seconds=0.01) as (client, _):
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            answer = await client.request(method, url, content=half(), headers=form)
+            assert answer.status_code == 408
+            assert "did not come within 0.01 seconds" in answer.text
+
+    asyncio.run(run())
 
 
 def test_too_many_requests_are_429(start: Start) -> None:

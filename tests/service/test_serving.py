@@ -40,10 +40,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(
+    path: Path, run: tuple[str, ...] = ("-m", "greedyfirst")
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The service in a process of its own, and its address."""
     port = free_port()
-    command = [sys.executable, "-m", "greedyfirst", "serve", "--db", path, "--port", str(port)]
+    command = [sys.executable, *run, "serve", "--db", path, "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}"
     try:
@@ -108,6 +110,35 @@ def test_an_end_under_load_loses_no_answer(path: Path) -> None:
     newest = log.snapshot("dose")
     assert newest is not None
     assert newest[0] == log.last()[0]  # the next start has nothing to do again
+    log.close()
+
+
+#: The command, with less patience.
+HASTY = """
+from greedyfirst.cli import main
+from greedyfirst.service import serving
+serving._LONGEST_STOP = 0.5
+main()
+"""
+
+
+def test_half_sent_requests_do_not_keep_it_from_ending(path: Path) -> None:
+    head = b"POST /v1/policies HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n"
+    with served(path, run=("-c", HASTY)) as (process, url):
+        assert httpx.post(f"{url}/v1/policies", json=SPECIFICATION, timeout=60).status_code == 201
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        with socket.create_connection(place) as one, socket.create_connection(place) as other:
+            one.sendall(head)
+            other.sendall(head + b"\r\n{")
+            assert httpx.get(f"{url}/healthz").status_code == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        told = process.stderr.read() if process.stderr else ""
+    assert told == "some requests do not come to an end; ending without them\n"
+    log = SqliteLog(path)
+    newest = log.snapshot("dose")
+    assert newest is not None
+    assert newest[0] == log.last()[0]
     log.close()
 
 

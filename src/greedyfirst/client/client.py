@@ -54,8 +54,8 @@ class Client:
         Seconds that a try may take; calls that can be long work for the service have five minutes
         (the first policy of a kind is compiled, a change of schema learns everything again).
     retries
-        How often a call is tried again when there is no answer, or 429 or 503. Pauses between tries
-        double from 0.1 s to 10 s, with chance in them so that clients do not come back together.
+        How often a call is tried again when there is no answer, or 408, 429 or 503. Pauses between
+        tries double from 0.1 s to 10 s, with chance in them so that clients do not come together.
 
     Notes
     -----

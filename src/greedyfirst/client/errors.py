@@ -31,7 +31,7 @@ class ConflictError(ServiceError):
 
 
 class UnavailableError(ServiceError):
-    """No answer, or "later" (429, 503), at every try; it may or may not have been recorded."""
+    """No answer, or "again" (408, 429, 503), at every try; it may or may not have been recorded."""
 
 
 #: The class of each status.
@@ -40,6 +40,7 @@ BY_STATUS: dict[int, type[ServiceError]] = {
     401: NotAllowedError,
     403: NotAllowedError,
     404: NotFoundError,
+    408: UnavailableError,
     409: ConflictError,
     413: InvalidError,
     422: InvalidError,

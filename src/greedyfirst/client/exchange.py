@@ -15,7 +15,7 @@ from greedyfirst.client.errors import BY_STATUS, ServiceError, UnavailableError
 from greedyfirst.validation import number, whole_number, wrong
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
-_TRY_AGAIN = (429, 503)
+_TRY_AGAIN = (408, 429, 503)
 _PATIENCE = 300.0
 
 

@@ -26,6 +26,7 @@ from greedyfirst.version import __version__
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MOST_BYTES = 1_000_000
+BODY_SECONDS = 30.0
 PER_SECOND = 20_000.0
 _log = logging.getLogger("greedyfirst.service")
 
@@ -94,6 +95,7 @@ def make_application(
     hosts: frozenset[str] | None = LOOPBACK,
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
+    body_seconds: float = BODY_SECONDS,
 ) -> Litestar:
     """The application.
 
@@ -105,8 +107,8 @@ def make_application(
         The keys in force.
     hosts
         Names that requests may use for this service; None for any.
-    per_second, most_bytes
-        Limits of a client's requests and of a request's body.
+    per_second, most_bytes, body_seconds
+        Limits of a client's requests, of a request's body, and of the time that the body takes.
     """
 
     @asynccontextmanager
@@ -142,5 +144,5 @@ def make_application(
         debug=False,
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
-    app.asgi_handler = Gate(app.asgi_handler, access, hosts, Rate(per_second))
+    app.asgi_handler = Gate(app.asgi_handler, access, hosts, Rate(per_second), body_seconds)
     return app

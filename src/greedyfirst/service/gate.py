@@ -1,7 +1,8 @@
-"""What every request passes first: host, key, rate; and what every answer carries."""
+"""What every request passes first: host, key, rate, time; and what every answer carries."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -10,7 +11,11 @@ from typing import Any
 
 import msgspec
 from litestar.connection import ASGIConnection
-from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
+from litestar.exceptions import (
+    ClientException,
+    NotAuthorizedException,
+    PermissionDeniedException,
+)
 from litestar.handlers import BaseRouteHandler
 
 from greedyfirst.service.access import Access, Caller
@@ -60,8 +65,16 @@ class Rate:
 class Gate:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGI, access: Access, hosts: frozenset[str] | None, rate: Rate) -> None:
+    def __init__(
+        self,
+        app: ASGI,
+        access: Access,
+        hosts: frozenset[str] | None,
+        rate: Rate,
+        body_seconds: float,
+    ) -> None:
         self._app, self._access, self._hosts, self._rate = app, access, hosts, rate
+        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuse, or pass on with the caller known."""
@@ -92,7 +105,28 @@ class Gate:
             await _refuse(send_with_headers, headers, 429, "too many requests; wait a second")
             return
         scope.setdefault("state", {})[_CALLER] = caller
+        if scope["method"] not in _READS:
+            receive = _in_time(receive, self._body_seconds)
         await self._app(scope, receive, send_with_headers)
+
+
+def _in_time(receive: Any, seconds: float) -> Any:
+    """What a client sends, refused if its body takes longer: nobody is to be held up for ever."""
+    end: float | None = asyncio.get_running_loop().time() + seconds
+
+    async def receive_in_time() -> Any:
+        nonlocal end
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError:
+            sentence = f"the body did not come within {seconds:g} seconds; send it again"
+            raise ClientException(sentence, status_code=408) from None
+        if not message.get("more_body", False):
+            end = None  # the answer may take its time
+        return message
+
+    return receive_in_time
 
 
 @lru_cache(1000)

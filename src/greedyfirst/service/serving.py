@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,10 @@ from greedyfirst.service.application import LOOPBACK, PER_SECOND, make_applicati
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.sqlite_log import SqliteLog
 from greedyfirst.validation import number, whole_number
+
+#: Seconds that requests under way have to end once the service is to stop.
+_LONGEST_STOP = 10.0
+_log = logging.getLogger("greedyfirst.service")
 
 
 def serve(
@@ -90,10 +96,45 @@ async def _run(
         await service.stop()
 
 
+class _UnderWay:
+    """An application, and the tasks of the requests that it is at."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Meet a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self.tasks.discard(task)
+
+    def give_up(self) -> None:
+        """End them as they are."""
+        _log.warning("some requests do not come to an end; ending without them")
+        # What is cut off now, here and in the server, would only print tracebacks.
+        logging.getLogger("_granian").setLevel(logging.CRITICAL)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        for task in self.tasks:
+            task.cancel()
+
+
 async def listen(app: Any, host: str, port: int) -> None:
-    """Serve an application until SIGINT or SIGTERM."""
-    server = Server(
-        app,
+    """Serve an application until SIGINT or SIGTERM.
+
+    Requests under way are met first, but not waited for longer than ten seconds: a client may have
+    sent half of one and then nothing more.
+    """
+    under_way = _UnderWay(app)
+    server: Any = Server(
+        under_way,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
@@ -101,6 +142,15 @@ async def listen(app: Any, host: str, port: int) -> None:
         log_level=LogLevels.error,
     )
     loop = asyncio.get_running_loop()
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(stop, server.stop)
-    await server.serve()
+    serving = asyncio.ensure_future(server.serve())
+
+    def stop() -> None:
+        server.stop()
+        loop.call_later(0.9 * _LONGEST_STOP, under_way.give_up)
+        # Where only half of the headers have come there is no task: leave the server.
+        loop.call_later(_LONGEST_STOP, serving.cancel)
+
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(ending, stop)
+    with suppress(asyncio.CancelledError):
+        await serving
