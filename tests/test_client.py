@@ -80,6 +80,10 @@ class Trouble(BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault == "garbage":
             self.answer(418, b"<html>teapot</html>")
+        elif fault == "page":
+            self.answer(200, b"<html>please log in</html>")
+        elif fault == "other":
+            self.answer(200, b"null")
         else:
             self.answer(status, content)
 
@@ -192,6 +196,12 @@ def test_refusals_have_classes_of_their_own(client, policy):
         (lambda c: c.reward("p:1", float("inf")), "value"),
         (lambda c: c.reward("p:1", 1.0, part=2), "part"),
         (lambda c: c.create_policy("p"), "specification"),
+        (lambda c: c.import_history("p", [1], **BY), r"rows\[0\]"),
+        (lambda c: c.import_history("p", 1, **BY), "rows"),
+        (lambda c: c.import_history("p", [{"reward": object()}], **BY), "rows"),
+        (lambda c: c.change_schema("p", [FEATURES[0], 1], **BY), r"features\[1\]"),
+        (lambda c: c.change_schema("p", FEATURES[0], **BY), "features"),
+        (lambda c: c.change_schema("p", FEATURES, fill=1, **BY), "fill"),
         (lambda c: c.audit("p", limit=0), "limit"),
         (lambda c: c.audit("p", before=0), "before"),
         (lambda _: Client("ftp://somewhere"), "url"),
@@ -245,6 +255,56 @@ def test_giving_up(policy, url):
         with pytest.raises(ServiceError, match="teapot") as caught:
             shaky.policy(policy)
         assert caught.value.status == 418
+
+
+@pytest.mark.parametrize("fault", ["page", "other"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c, _: c.decide("dose", PATIENT),
+        lambda c, _: c.reward("dose:1", 1.0),
+        lambda c, _: c.policy("dose"),
+        lambda c, _: c.audit("dose"),
+        lambda c, _: c.change_schema("dose", FEATURES, **BY),
+        lambda c, folder: c.export("dose", folder / "decisions.parquet"),
+    ],
+)
+def test_what_something_else_answers_is_no_answer(url, tmp_path, call, fault):
+    with (
+        troubled(url, fault) as (address, _),
+        Client(address) as lost,
+        pytest.raises(ServiceError, match="not a decision service's") as caught,
+    ):
+        call(lost, tmp_path)
+    assert caught.value.status == 200
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_change_of_schema_is_sent_once(policy, url):
+    features = [*FEATURES, {"kind": "numeric", "name": "weight"}]
+    with troubled(url) as (address, handler), Client(address) as shaky:
+        shaky.policy(policy)  # leaves a connection to keep
+        handler.faults[:] = ["drop"]
+        with pytest.raises(UnavailableError, match="no answer"):
+            shaky.change_schema(policy, features, fill={"weight": 0}, **BY)
+        assert len(handler.keys) == 2
+        assert shaky.policy(policy)["schema_version"] == 2
+
+
+def test_wide_rows_are_sent_in_bodies_that_are_taken(client):
+    names = [f"a feature with a long name, number {number}" for number in range(40)]
+    client.create_policy(
+        {
+            "name": "wide",
+            "arms": ["low", "high"],
+            "features": [{"kind": "numeric", "name": name} for name in names],
+            "policy": {"policy": "Greedy", "options": {}},
+        }
+    )
+    row = {"context": dict.fromkeys(names, 1 / 3), "arm": "low", "reward": 1.0}
+    assert client.import_history("wide", [row] * 700, **BY)["imported"] == 700
+    with pytest.raises(InvalidError, match="at most 1000000 bytes"):
+        client.decide("wide", {"text": "x" * 1_000_000})
 
 
 def test_nobody_listens():

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
 
-from greedyfirst.client.errors import InvalidError
+from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
 from greedyfirst.validation import number, whole_number, wrong
 
 ROWS_PER_IMPORT = 1000
+#: Of rows as JSON: a body may have 1 MB, and says who and why too.
+BYTES_PER_IMPORT = 800_000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +94,7 @@ class Client:
             if isinstance(eligible_arms, str) or not isinstance(eligible_arms, Sequence):
                 raise wrong("eligible_arms", eligible_arms, "a sequence of names of arms")
             body["eligible_arms"] = list(eligible_arms)
-        return Decision.of(self._post(_policy(policy, "/decisions"), body))
+        return self._post(_policy(policy, "/decisions"), body, read=Decision.of)
 
     def reward(self, decision: Decision | str, value: float, *, part: str = "") -> str:
         """Give a decision its reward: "counted", "late", or "duplicate" if it was there already.
@@ -101,16 +104,16 @@ class Client:
         if not isinstance(part, str):
             raise wrong("part", part, "text")
         body = {"value": number("value", value), "part": part}
-        answer = self._ask("PUT", _decision(decision, "/reward"), body)
-        return str(answer["outcome"])
+        path = _decision(decision, "/reward")
+        return self._ask("PUT", path, body, read=lambda answer: str(answer["outcome"]))
 
     def decision(self, decision: Decision | str) -> dict[str, Any]:
         """A decision, its context and what came of it."""
-        return dict(self._ask("GET", _decision(decision)))
+        return self._ask("GET", _decision(decision), read=dict)
 
     def replay(self, decision: Decision | str) -> dict[str, Any]:
         """A decision as it was logged, and made again from the log: are they the ``same``?"""
-        return dict(self._ask("GET", _decision(decision, "/replay"), patient=True))
+        return self._ask("GET", _decision(decision, "/replay"), read=dict, patient=True)
 
     # ---------------------------------------------------------------- policies
 
@@ -118,46 +121,48 @@ class Client:
         """Create a policy; the same one again is no error."""
         if not isinstance(specification, Mapping):
             raise wrong("specification", specification, "a mapping with name, arms and features")
-        return self._post("/v1/policies", specification, patient=True)
+        return self._post("/v1/policies", specification, read=dict, patient=True)
 
     def policy(self, policy: str) -> dict[str, Any]:
         """A policy and how it stands."""
-        return dict(self._ask("GET", _policy(policy)))
+        return self._ask("GET", _policy(policy), read=dict)
 
     def diversity(self, policy: str) -> dict[str, Any]:
         """How diverse each arm's samples are, and the open alarms."""
-        return dict(self._ask("GET", _policy(policy, "/diversity")))
+        return self._ask("GET", _policy(policy, "/diversity"), read=dict)
 
     def resolve(
         self, policy: str, arm: str, resolution: str, *, who: str, why: str
     ) -> dict[str, Any]:
         """Answer an alarm: "explore", "drop" the arm, or "hold" on to greedy."""
         body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
-        return self._post(_policy(policy, "/resolutions"), body)
+        return self._post(_policy(policy, "/resolutions"), body, read=dict)
 
     def add_arm(
         self, policy: str, arm: str, *, who: str, why: str, initial_pulls: int | None = None
     ) -> dict[str, Any]:
         """Add an arm."""
         body = {"arm": arm, "who": who, "why": why, "initial_pulls": initial_pulls}
-        return self._post(_policy(policy, "/arms"), body)
+        return self._post(_policy(policy, "/arms"), body, read=dict)
 
     def retire_arm(self, policy: str, arm: str, *, who: str, why: str) -> dict[str, Any]:
         """Retire an arm: it is chosen no more."""
-        return self._post(_policy(policy, "/retirements"), {"arm": arm, "who": who, "why": why})
+        body = {"arm": arm, "who": who, "why": why}
+        return self._post(_policy(policy, "/retirements"), body, read=dict)
 
     def import_history(
         self, policy: str, rows: Iterable[Mapping[str, Any]], *, who: str, why: str
     ) -> dict[str, Any]:
         """Learn rows of ``context``, ``arm`` and ``reward`` from elsewhere.
 
-        They are sent a thousand at a time, each thousand learned as a whole or not at all. An error
-        says which thousand it is about; those before it have been learned.
+        They are sent at most a thousand at a time, fewer if they are wide. What is sent together is
+        learned as a whole or not at all. An error says from which row on it is about; those before
+        it have been learned.
         """
-        path, source, first = _policy(policy, "/history"), iter(rows), 0
-        while chunk := [dict(row) for row in islice(source, ROWS_PER_IMPORT)]:
+        path, first = _policy(policy, "/history"), 0
+        for chunk in _chunks(rows):
             try:
-                self._post(path, {"rows": chunk, "who": who, "why": why})
+                self._post(path, {"rows": chunk, "who": who, "why": why}, read=dict)
             except InvalidError as error:
                 where = f"from row {first} on: {error.sentence}" if first else error.sentence
                 raise InvalidError(error.status, where) from None
@@ -176,14 +181,20 @@ class Client:
     ) -> int:
         """Give the policy other features; the schema's new version. Never tried again by itself."""
         body = {
-            "features": [dict(feature) for feature in features],
+            "features": list(_mappings("features", features)),
             "intercept": intercept,
-            "fill": dict(fill or {}),
+            "fill": _mapping("fill", {} if fill is None else fill),
             "who": who,
             "why": why,
         }
-        answer = self._ask("PUT", _policy(policy, "/schema"), body, retries=0, patient=True)
-        return int(answer["schema_version"])
+        return self._ask(
+            "PUT",
+            _policy(policy, "/schema"),
+            body,
+            read=lambda answer: int(answer["schema_version"]),
+            retries=0,
+            patient=True,
+        )
 
     def audit(
         self, policy: str, *, before: int | None = None, limit: int = 100
@@ -192,12 +203,15 @@ class Client:
         query = {"limit": whole_number("limit", limit, at_least=1, at_most=1000)}
         if before is not None:
             query["before"] = whole_number("before", before, at_least=1)
-        return list(self._ask("GET", _policy(policy, f"/audit?{urlencode(query)}")))
+        return self._ask("GET", _policy(policy, f"/audit?{urlencode(query)}"), read=list)
 
     def export(self, policy: str, path: str | Path) -> None:
         """Write all decisions and their rewards to a Parquet file."""
         target = Path(path)
-        content = self._exchange.ask("GET", _policy(policy, "/export"), None, {}, patient=True)
+        address = _policy(policy, "/export")
+        status, content = self._exchange.ask("GET", address, None, {}, patient=True)
+        if not content.startswith(b"PAR1"):
+            raise _not_ours(status, content)
         temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
             temporary.write_bytes(content)
@@ -215,9 +229,11 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _post(self, path: str, body: Mapping[str, Any], *, patient: bool = False) -> dict[str, Any]:
+    def _post(
+        self, path: str, body: Mapping[str, Any], *, read: Callable[[Any], T], patient: bool = False
+    ) -> T:
         """Send what changes something, with a key that stays the same through all tries."""
-        return dict(self._ask("POST", path, body, key=uuid.uuid4().hex, patient=patient))
+        return self._ask("POST", path, body, read=read, key=uuid.uuid4().hex, patient=patient)
 
     def _ask(
         self,
@@ -225,12 +241,39 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
+        read: Callable[[Any], T],
         key: str | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> T:
+        """The answer, as ``read`` makes it from plain data."""
         content = None if body is None else _json(body)
         headers = {} if key is None else {"Idempotency-Key": key}
-        return json.loads(self._exchange.ask(method, path, content, headers, **options))
+        status, answer = self._exchange.ask(method, path, content, headers, **options)
+        try:
+            return read(json.loads(answer))
+        except (ValueError, TypeError, KeyError):
+            raise _not_ours(status, answer) from None
+
+
+def _not_ours(status: int, answer: bytes) -> ServiceError:
+    """The error where something else answers in the service's place, such as a proxy's page."""
+    start = answer[:200].decode(errors="replace")
+    return ServiceError(status, f"the answer is not a decision service's: {start!r}")
+
+
+def _chunks(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rows, as many at a time as a body can hold."""
+    chunk: list[dict[str, Any]] = []
+    size = 0
+    for row in _mappings("rows", rows):
+        length = len(_json({"rows": row}))
+        if len(chunk) == ROWS_PER_IMPORT or (chunk and size + length > BYTES_PER_IMPORT):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(row)
+        size += length
+    if chunk:
+        yield chunk
 
 
 def _policy(policy: str, rest: str = "") -> str:
@@ -242,6 +285,19 @@ def _decision(decision: Decision | str, rest: str = "") -> str:
     if not isinstance(known, str) or not known:
         raise wrong("decision", decision, "a Decision, or the decision_id of one")
     return f"/v1/decisions/{quote(known, safe=':')}{rest}"
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise wrong(name, value, "a mapping from names to values")
+    return dict(value)
+
+
+def _mappings(name: str, values: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise wrong(name, values, "a sequence of mappings")
+    for place, value in enumerate(values):
+        yield _mapping(f"{name}[{place}]", value)
 
 
 def _text(name: str, value: Any) -> str:

@@ -55,8 +55,8 @@ class Exchange:
         *,
         retries: int | None = None,
         patient: bool = False,
-    ) -> bytes:
-        """The body of the answer, after at most ``retries`` more tries, all with the same bytes.
+    ) -> tuple[int, bytes]:
+        """Status and body of the answer, after at most ``retries`` more tries with the same bytes.
 
         ``patient`` where the service may have much to do: a try then takes up to five minutes.
         """
@@ -65,11 +65,11 @@ class Exchange:
         every = {**self._headers, **headers}
         if content is not None:
             every["Content-Type"] = "application/json"
-        pause = _FIRST_PAUSE
+        pause, once = _FIRST_PAUSE, retries == 0
         while True:
-            status, body, wait = self._try(timeout, method, self._root + path, content, every)
+            status, body, wait = self._try(timeout, once, method, self._root + path, content, every)
             if status is not None and status < 300:
-                return body
+                return status, body
             if retries == 0 or status not in (None, *_TRY_AGAIN):
                 raise _error(status, body)
             retries -= 1
@@ -79,14 +79,19 @@ class Exchange:
     def _try(
         self,
         timeout: float,
+        once: bool,
         method: str,
         path: str,
         content: bytes | None,
         headers: Mapping[str, str],
     ) -> tuple[int | None, bytes, float]:
-        """Status, body, and the seconds to wait before the next try; None if no answer came."""
+        """Status, body, and the seconds to wait before the next try; None if no answer came.
+
+        A kept connection may be closed by now, or close before it answers: the two look the same.
+        What is to be sent ``once`` gets a new one.
+        """
         while True:
-            connection, kept = self._connection(timeout)
+            connection, kept = self._connection(timeout, new=once)
             try:
                 connection.request(method, path, content, headers)
                 answer = connection.getresponse()
@@ -97,15 +102,18 @@ class Exchange:
                     continue  # it was closed while it lay idle: no try is lost
                 reason = str(error) or type(error).__name__
                 return None, f"no answer from {self._host} ({reason})".encode(), 0.0
-            with self._lock:
-                self._idle.append(connection)
+            if once:
+                connection.close()
+            else:
+                with self._lock:
+                    self._idle.append(connection)
             wait = answer.getheader("Retry-After", "")
             return answer.status, body, min(float(wait), _LONGEST_PAUSE) if wait.isdigit() else 0.0
 
-    def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, bool]:
+    def _connection(self, timeout: float, *, new: bool) -> tuple[http.client.HTTPConnection, bool]:
         """A connection, and whether it has been used before."""
         with self._lock:
-            connection = self._idle.pop() if self._idle else None
+            connection = self._idle.pop() if self._idle and not new else None
         if connection is not None and connection.sock is not None:
             connection.sock.settimeout(timeout)
             return connection, True

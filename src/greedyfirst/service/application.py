@@ -77,6 +77,8 @@ def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
 def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     status = 422 if error.status_code == 400 and error.extra else error.status_code
     detail = error.detail
+    if status == 413:
+        detail = f"a body may have at most {request.app.request_max_body_size} bytes"
     if isinstance(error.extra, list):
         named = [f"{item.get('key', '')}: {item.get('message', '')}" for item in error.extra]
         detail = "; ".join(named) or detail
