@@ -114,6 +114,28 @@ def test_the_samples_needed_would_do():
     assert counts == {0.5: False, 2.0: True}
 
 
+def test_the_samples_that_a_later_arm_needs():
+    """Its line begins where it was added, and rises as fast as the others'."""
+    policy = GreedyFirst(warmup="pinv", t0=10, lambda0=2.0, on_alarm="hold")
+    agent = Agent(policy, n_arms=2, n_features=2, seed=1)
+
+    def learn(arm, times):
+        for number in range(times):
+            agent.update([1.0, (-1.0) ** number], arm, 1.0, step=0)
+
+    learn(0, 200)
+    later = agent.add_arm("later", initial_pulls=0)
+    learn(0, 100)
+    told = agent.diversity().arms[later].samples_needed
+    assert told == 100
+    learn(later, told - 2)
+    short = agent.diversity().arms[later]
+    assert short.min_eigenvalue < short.threshold
+    learn(later, 2)
+    enough = agent.diversity().arms[later]
+    assert enough.min_eigenvalue >= enough.threshold
+
+
 def test_no_number_of_samples_would_do_where_the_line_rises_faster():
     agent = trial(GreedyFirst(warmup="pinv", initial_pulls=4, t0=10, lambda0=50.0, on_alarm="hold"))
     assert agent.diversity().arms[1].samples_needed is None

@@ -171,11 +171,12 @@ def _arm_report(
     values, directions = np.linalg.eigh(tested)
     weakest = directions[:, 0]
     order = np.argsort(-np.abs(weakest), kind="stable")
-    threshold, tripped, watched = None, None, False
+    slope, threshold, tripped, watched = 0.0, None, None, False
     if watch is not None:
         age = float(watch.numbers[watching.CLOCK] - watch.arms[arm, watching.SINCE])
-        if watch.numbers[watching.LAMBDA0] > 0.0:
-            threshold = float(watch.numbers[watching.LAMBDA0]) * age / 4.0
+        slope = float(watch.numbers[watching.LAMBDA0]) / 4.0
+        if slope > 0.0:
+            threshold = slope * age
         tripped = int(watch.arms[arm, watching.TRIPPED]) or None
         watched = not watch.arms[arm, watching.UNWATCHED]
     rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
@@ -185,7 +186,9 @@ def _arm_report(
         pulls=pulls,
         min_eigenvalue=smallest,
         threshold=threshold,
-        samples_needed=_samples_needed(agent, smallest, threshold, weakest @ usual @ weakest),
+        samples_needed=_samples_needed(
+            agent, smallest, threshold, slope, weakest @ usual @ weakest
+        ),
         weakest_direction={agent.feature_names[i]: float(weakest[i]) for i in order},
         tripped_at=tripped,
         dropped=bool(agent.dropped[arm]),
@@ -194,15 +197,15 @@ def _arm_report(
 
 
 def _samples_needed(
-    agent: Agent, smallest: float, threshold: float | None, gain: float
+    agent: Agent, smallest: float, threshold: float | None, slope: float, gain: float
 ) -> int | None:
     """Pulls at usual contexts after which λ_min would be at the line, if each adds ``gain``.
 
-    Each also moves the line λ₀t/4 by one round; where that is more than it adds, none would do.
+    Each also moves the line by one round, ``slope`` λ₀/4; where that is more than it adds, none
+    would do.
     """
     if threshold is None or not agent.rewards:
         return None
     if smallest >= threshold:
         return 0
-    slope = threshold / agent.rewards
     return math.ceil((threshold - smallest) / (gain - slope)) if gain > slope else None
