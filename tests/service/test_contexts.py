@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_422_and_named(
     assert view(client)["decisions"] == 0
 
 
-@pytest.mark.parametrize("value", [b"NaN", b"Infinity", b"-Infinity"])
+@pytest.mark.parametrize("value", [b"NaN", b"Infinity", b"-Infinity", b"1e400", b"-1e400"])
 def test_numbers_that_are_not_finite_are_named(client: TestClient[Any], value: bytes) -> None:
     refused = client.post(URL, content=b'{"context":{"age":%s,"sex":"m"}}' % value)
     assert refused.status_code == 422

@@ -73,7 +73,8 @@ class Gate:
         rate: Rate,
         body_seconds: float,
     ) -> None:
-        self._app, self._access, self._hosts, self._rate = app, access, hosts, rate
+        self._app, self._access, self._rate = app, access, rate
+        self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -131,10 +132,10 @@ def _in_time(receive: Any, seconds: float) -> Any:
 
 @lru_cache(1000)
 def _host(header: bytes) -> str:
-    name = header.decode("latin-1")
+    name = header.decode("latin-1").lower()
     if name.startswith("["):
         return name[1:].partition("]")[0]
-    return name.partition(":")[0].lower()
+    return name.partition(":")[0]
 
 
 def _same_origin(headers: dict[bytes, bytes]) -> bool:

@@ -29,13 +29,15 @@ def parse(body: bytes, kind: type[T]) -> T:
         content: T = _decoders[kind].decode(body)
         return content
     except msgspec.ValidationError as error:
+        if str(error).startswith("Number out of range"):  # without the name of the feature
+            return _lenient(body, kind)
         raise Invalid(_sentence(error)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _lenient(body, kind)
 
 
 def _lenient(body: bytes, kind: type[T]) -> T:
-    """NaN and Infinity are not JSON, but many send them: read them, so that errors name a field."""
+    """Read NaN, Infinity and 1e400 too, as many send them, so that errors name a field."""
     try:
         content: Any = json.loads(body)
         msgspec.json.encode(content)  # halves of a character would fail only when they are logged
