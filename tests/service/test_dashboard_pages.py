@@ -196,7 +196,15 @@ def test_older_audit_entries_are_a_link_away(tmp_path):
 
 
 def test_errors_of_pages_are_pages_and_errors_of_the_api_are_not(dose):
-    for path in ("/policies/none", "/decisions/dose:99", "/nothing", "/policies/dose?before=x"):
+    beyond = f"/policies/dose?before={2**63}"  # more than SQLite can hold
+    strange = (
+        "/policies/none",
+        "/decisions/dose:99",
+        "/nothing",
+        "/policies/dose?before=x",
+        beyond,
+    )
+    for path in strange:
         answer = dose.get(path, headers=HTML)
         assert answer.status_code in (404, 422)
         assert answer.headers["content-type"].startswith("text/html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from served import Clock, create, decide, running
+from served import SPECIFICATION, Clock, at_once, create, decide, running
 
 CHECKS = [
     not_a_server_error,
@@ -101,6 +102,10 @@ def test_refusals_are_described(client: TestClient[Any]) -> None:
         ("/v1/policies/dose/audit?limit=0", 422),
         ("/v1/policies/dose/audit?before=99999999999999999999999999", 422),
         ("/v1/policies/%ff%00%2f", 404),
+        ("/schema", 404),
+        ("/schema/", 404),
+        ("/schema/openapi.json", 404),
+        ("/schema/nix", 404),
         ("/v1/decisions/%F0%9F%99%82", 404),
     ],
 )
@@ -109,6 +114,26 @@ def test_refusals_are_problems(client: TestClient[Any], url: str, status: int) -
     assert answer.status_code == status
     assert answer.json()["status"] == status
     assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize("url", ["/healthz", "/readyz"])
+def test_balancers_may_ask_for_the_head_only(client: TestClient[Any], url: str) -> None:
+    answer = client.head(url)
+    assert answer.status_code == 200
+    assert client.get(url).json()["status"] in ("alive", "ready")
+
+
+def test_policies_are_listed_while_one_is_changed(path: Path) -> None:
+    async def run() -> None:
+        async with at_once(path) as (client, service):
+            await client.post("/v1/policies", json=SPECIFICATION)
+            before = (await client.get("/v1/policies")).json()
+            service._busy.add("dose")
+            assert (await client.get("/v1/policies/dose")).status_code == 503
+            assert (await client.get("/v1/policies")).json() == before
+            assert (await client.get("/")).status_code == 200
+
+    asyncio.run(run())
 
 
 def test_a_method_that_is_not_there(client: TestClient[Any]) -> None:

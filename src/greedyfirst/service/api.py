@@ -60,10 +60,10 @@ async def create_policy(state: State, body: RawBody) -> Response[PolicyView]:
 
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State) -> list[PolicyView]:
-    """All policies."""
+    """All policies; one whose schema is being changed stands as before."""
     service = _service(state)
     await service.durable()
-    return [views.policy_view(service.policy(name)) for name in service.deployments]
+    return [views.policy_view(deployment) for deployment in service.deployments.values()]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])

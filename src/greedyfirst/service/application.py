@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from litestar import Litestar, Request, Response, get
+from litestar import Litestar, Request, Response, Router, get, route
+from litestar.connection import ASGIConnection
 from litestar.datastructures import State
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.handlers import BaseRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
@@ -31,13 +33,13 @@ PER_SECOND = 20_000.0
 _log = logging.getLogger("greedyfirst.service")
 
 
-@get("/healthz", include_in_schema=False)
+@route("/healthz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def healthz() -> dict[str, str]:
     """The process is alive."""
     return {"status": "alive"}
 
 
-@get("/readyz", include_in_schema=False)
+@route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def readyz(state: State) -> Response[dict[str, str]]:
     """Requests can be met."""
     ready = state.service.ready
@@ -57,6 +59,11 @@ async def metrics(state: State) -> bytes:
     """Prometheus reads this."""
     text: bytes = state.metrics.text()
     return text
+
+
+async def _nobody(_: ASGIConnection[Any, Any, Any, Any], __: BaseRouteHandler) -> None:
+    """Guards what Litestar serves beside the document; :func:`openapi` has the whole of it."""
+    raise NotFoundException
 
 
 def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Response[Any]:
@@ -138,6 +145,9 @@ def make_application(
             version=__version__,
             use_handler_docstrings=True,
             render_plugins=[JsonRenderPlugin()],
+            openapi_router=Router(
+                "/schema", route_handlers=[], guards=[_nobody], include_in_schema=False
+            ),
             components=Components(
                 security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}
             ),

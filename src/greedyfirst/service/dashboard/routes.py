@@ -33,10 +33,10 @@ def _service(state: State) -> DecisionService:
 
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
-    """All policies."""
+    """All policies; one whose schema is being changed stands as before."""
     service = _service(state)
     await service.durable()
-    policies = [views.policy_view(service.policy(name)) for name in service.deployments]
+    policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
     return page(request, "front.html", policies=policies, modes=wording.MODES)
 
 
@@ -46,7 +46,7 @@ async def policy_page(
     state: State,
     policy: FromPath[str],
     answered: FromQuery[str | None] = None,
-    before: Annotated[int | None, QueryParameter(ge=1)] = None,
+    before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = _service(state)
