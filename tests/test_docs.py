@@ -16,7 +16,7 @@ import pytest
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
-from greedyfirst.service.access_keys import AccessKey, set_key
+from greedyfirst.service.access_keys import AccessKey, add_key
 from greedyfirst.service.sqlite_log import SqliteLog
 from service_process import service_process
 
@@ -76,7 +76,8 @@ def test_commands_run(line, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(200, 2))]
     SqliteLog(tmp_path / "trial.db").close()
-    set_key(tmp_path / "trial.db", AccessKey("clinic", "decider", b"hash"))
+    if "keys remove" in line:
+        add_key(tmp_path / "trial.db", AccessKey("clinic", "decider", b"hash"))
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -14,7 +14,7 @@ from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, Clock, Start, at_once, create, decide, view
 
 from greedyfirst.service.access import ANYONE, ROLES, Access, hashed, new_key
-from greedyfirst.service.access_keys import AccessKey, all_keys, remove_key, set_key
+from greedyfirst.service.access_keys import AccessKey, add_key, all_keys, remove_key
 from greedyfirst.service.gate import Rate
 from greedyfirst.service.log import LogFailed
 from greedyfirst.service.refusals import Damaged
@@ -155,6 +155,12 @@ def test_its_own_names_are_taken(client: TestClient[Any], host: str) -> None:
     assert client.get("/v1/policies", headers={"Host": host}).status_code == 200
 
 
+def test_names_are_the_same_in_capitals(start: Start) -> None:
+    with start(hosts=frozenset({"Trial.Example.org", "FE80::A"})) as client:
+        for host in ("trial.example.org", "TRIAL.example.ORG:8000", "[fe80::a]:80", "[FE80::A]"):
+            assert client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
@@ -186,6 +192,9 @@ def test_a_body_beyond_the_limit_is_413(start: Start) -> None:
         assert client.post(url, content=b" " * 2001).status_code == 413
         pieces = (b" " * 100 for _ in range(100))  # without a length that tells
         assert client.post(url, content=pieces).status_code == 413
+        other = client.post("/v1/policies", content=b" " * 2001)
+        assert other.status_code == 413
+        assert other.json()["detail"] == "a body may have at most 2000 bytes"
         decide(client)
 
 
@@ -244,11 +253,11 @@ def test_keys_change_while_the_service_runs(start: Start, path: Path, clock: Clo
     access = Access(lambda: all_keys(path), clock=clock)
     with start(access=access) as client:
         assert client.get("/v1/policies").status_code == 200
-        set_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
+        add_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
         clock.now += 2
         assert client.get("/v1/policies").status_code == 401
         assert client.get("/v1/policies", headers=bearer("gf_boss")).status_code == 200
-        set_key(path, AccessKey("clinic", "reader", hashed("gf_clinic")))
+        add_key(path, AccessKey("clinic", "reader", hashed("gf_clinic")))
         assert remove_key(path, "boss")
         assert not remove_key(path, "boss")
         clock.now += 2
@@ -268,7 +277,7 @@ def test_where_others_can_reach_it_nothing_goes_without_a_key(clock: Clock) -> N
 
 def test_keys_stay_in_force_while_they_cannot_be_read(path: Path, clock: Clock) -> None:
     SqliteLog(path).close()
-    set_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
+    add_key(path, AccessKey("boss", "admin", hashed("gf_boss")))
     access = Access(lambda: all_keys(path), clock=clock)
     moved = path.rename(path.with_name("away.db"))
     clock.now += 2
@@ -292,4 +301,4 @@ def test_keys_are_not_written_into_other_files(path: Path) -> None:
         other.execute("CREATE TABLE access_keys (name, role, hash)")
     other.close()
     with pytest.raises(Damaged, match="another program"):
-        set_key(path, AccessKey("boss", "admin", b"hash"))
+        add_key(path, AccessKey("boss", "admin", b"hash"))

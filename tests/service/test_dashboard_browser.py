@@ -8,7 +8,7 @@ import pytest
 from dashboard_tools import DRAWN, KEYS, POLICY, chromium, opened_browser, served, wait_for
 
 from greedyfirst.service.access import hashed
-from greedyfirst.service.access_keys import AccessKey, set_key
+from greedyfirst.service.access_keys import AccessKey, add_key
 from greedyfirst.service.sqlite_log import SqliteLog
 
 if chromium() is None and os.environ.get("CI") != "true":
@@ -167,7 +167,7 @@ def test_a_key_opens_the_pages_and_names_in_charts_are_not_markup(tmp_path, brow
     path = tmp_path / "log.db"
     SqliteLog(path).close()
     for name, role in KEYS.items():
-        set_key(path, AccessKey(name, role, hashed(f"gf_{name}")))
+        add_key(path, AccessKey(name, role, hashed(f"gf_{name}")))
     with served("--db", str(path)) as address:
         policy = POLICY | {"arms": [EVIL, "other", "none"]}
         ask("POST", f"{address}/v1/policies", policy, "gf_anna")

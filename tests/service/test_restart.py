@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from litestar.testing import TestClient
@@ -146,6 +148,36 @@ def test_a_restart_takes_the_snapshot_and_the_rest(
 def test_a_snapshot_that_cannot_be_read_is_left_out(path: Path, work: Any, start: Start) -> None:
     log = SqliteLog(path)
     log.save_snapshot("dose", log.last()[0], b"rubbish")
+    log.close()
+    with start() as client:
+        assert view(client) == work
+
+
+def test_a_snapshot_that_was_changed_is_not_believed(path: Path, work: Any, start: Start) -> None:
+    log = SqliteLog(path)
+    newest = log.snapshot("dose")
+    assert newest is not None
+    older = log.snapshot("dose", newest[0])
+    assert older is not None
+    assert log.changed_snapshots() == []
+    log.close()
+    state = msgspec.msgpack.decode(newest[1], type=restoring.SavedState)
+    forged = msgspec.msgpack.encode(msgspec.structs.replace(state, pending=(b"", b"")))
+    with sqlite3.connect(path) as other:
+        row = other.execute("SELECT content FROM snapshots WHERE seq = ?", (newest[0],)).fetchone()
+        sealed = row[0].removesuffix(newest[1]) + forged
+        other.execute("UPDATE snapshots SET content = ? WHERE seq = ?", (sealed, newest[0]))
+    other.close()
+    log = SqliteLog(path)
+    assert log.snapshot("dose") == older
+    assert log.changed_snapshots() == [("dose", newest[0])]
+    log.close()
+    with sqlite3.connect(path) as other:  # the right content, but of another entry
+        move = "UPDATE snapshots SET content = (SELECT content FROM snapshots WHERE seq = ?)"
+        other.execute(f"{move} WHERE seq = ?", (older[0], newest[0]))
+    other.close()
+    log = SqliteLog(path)
+    assert log.snapshot("dose") == older
     log.close()
     with start() as client:
         assert view(client) == work

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -170,6 +171,13 @@ def test_an_address_in_use_is_refused(
     assert f"127.0.0.1:{port} cannot be used (address already in use)" in capsys.readouterr().err
 
 
+def test_a_host_that_is_not_known_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "serve", "--db", path, "--host", "nosuchhost.invalid") == 2
+    assert "host 'nosuchhost.invalid' is not known here" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("place", ["nix/log.db", ".", "rubbish.db"])
 def test_what_cannot_be_served_is_one_sentence(
     place: str,
@@ -219,10 +227,22 @@ def test_keys_are_shown_once_and_kept_as_hashes(
     assert (clinic.name, clinic.may("decider"), clinic.may("admin")) == ("clinic", True, False)
     assert access.caller(None) is None
     assert access.caller(boss + "x") is None
+    assert run(monkeypatch, "keys", "add", "clinic", "--role", "admin", "--db", path) == 2
+    assert "there is a key of the name 'clinic' already" in capsys.readouterr().err
+    assert Access(lambda: all_keys(path)).caller(key) == clinic
     assert run(monkeypatch, "keys", "remove", "clinic", "--db", path) == 0
     assert run(monkeypatch, "keys", "remove", "clinic", "--db", path) == 2
     assert run(monkeypatch, "keys", "add", "x", "--role", "king", "--db", path) == 2
     assert run(monkeypatch, "keys", "list", "--db", path.with_name("nix.db")) == 2
+
+
+@pytest.mark.parametrize("name", ["", "  ", "two\nlines", "\x1b[2J", "n" * 201, "\udcff"])
+def test_names_of_keys_that_nobody_could_read(
+    name: str, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "keys", "add", name, "--db", path) == 2
+    assert "name must be 1 to 200 characters" in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_the_log_is_checked(
@@ -240,6 +260,13 @@ def test_the_log_is_checked(
     assert "11 entries, all as they were written" in told
     assert "dose: 3 decisions made again, 0 came out otherwise" in told
     assert run(monkeypatch, "log", "check", path.with_name("nix.db")) == 2
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE snapshots SET content = substr(content, 1, length(content) - 1)")
+    other.close()
+    assert run(monkeypatch, "log", "check", path) == 2
+    checked = capsys.readouterr()
+    assert "dose: 5 decisions made again, 0 came out otherwise" in checked.out
+    assert "snapshots were changed (dose after entry 11)" in checked.err
     log = SqliteLog(path)
     rows = list(log.read("dose"))
     log.close()

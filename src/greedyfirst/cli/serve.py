@@ -91,16 +91,18 @@ def add_key(
 ) -> None:
     """Make a key and show it, once; only its hash is kept."""
     _need_extra()
+    from greedyfirst.service import access_keys
     from greedyfirst.service.access import ROLES, hashed, new_key
-    from greedyfirst.service.access_keys import AccessKey, set_key
     from greedyfirst.service.sqlite_log import SqliteLog
     from greedyfirst.validation import choice
 
     choice("role", role, ROLES)
+    access_keys.check_name(name)
     if not db.is_file():
         SqliteLog(db).close()
     key = new_key()
-    set_key(db, AccessKey(name, role, hashed(key)))
+    if not access_keys.add_key(db, access_keys.AccessKey(name, role, hashed(key))):
+        raise ValueError(f"there is a key of the name {name!r} already; remove it first")
     typer.echo(key)
 
 
@@ -144,6 +146,11 @@ def check_log(
             typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
             if differ:
                 raise ValueError(f"policy {entry.policy} cannot be made again from this log")
+        if changed := opened.changed_snapshots():
+            named = ", ".join(f"{policy} after entry {seq}" for policy, seq in changed)
+            raise ValueError(
+                f"snapshots were changed ({named}); the service leaves them out and reads the log"
+            )
     finally:
         opened.close()
 

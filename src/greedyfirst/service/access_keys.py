@@ -10,6 +10,9 @@ from typing import NamedTuple
 import apsw
 
 from greedyfirst.service.sqlite_file import check_ours, disk
+from greedyfirst.validation import wrong
+
+_LONGEST_NAME = 200
 
 
 class AccessKey(NamedTuple):
@@ -20,6 +23,12 @@ class AccessKey(NamedTuple):
     hashed: bytes
 
 
+def check_name(name: str) -> None:
+    """Refuse names that would look strange in the audit list."""
+    if not (name.strip() and name.isprintable() and len(name) <= _LONGEST_NAME):
+        raise wrong("name", name, f"1 to {_LONGEST_NAME} characters that can be printed")
+
+
 def all_keys(path: Path) -> list[AccessKey]:
     """Those in the log ``path``, by name."""
     with _opened(path) as connection:
@@ -27,10 +36,11 @@ def all_keys(path: Path) -> list[AccessKey]:
         return [AccessKey(*row) for row in rows]
 
 
-def set_key(path: Path, key: AccessKey) -> None:
-    """Add a key, or replace the one of that name."""
+def add_key(path: Path, key: AccessKey) -> bool:
+    """Add a key; False if there is one of that name already."""
     with _opened(path) as connection:
-        connection.execute("INSERT OR REPLACE INTO access_keys VALUES (?, ?, ?)", key)
+        connection.execute("INSERT OR IGNORE INTO access_keys VALUES (?, ?, ?)", key)
+        return bool(connection.changes())
 
 
 def remove_key(path: Path, name: str) -> bool:

@@ -81,7 +81,10 @@ class Log(Protocol):
         """Keep a policy's state after entry ``seq``; a few of the newest are kept."""
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The newest snapshot, made before entry ``before``, with its ``seq``."""
+        """The newest snapshot as it was written, made before entry ``before``, with its ``seq``."""
+
+    def changed_snapshots(self) -> list[tuple[str, int]]:
+        """Policy and ``seq`` of snapshots that are not as they were written, so not taken."""
 
     def check(self) -> int:
         """Read all there is; the number of entries, or :class:`~.refusals.Damaged`."""

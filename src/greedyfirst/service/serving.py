@@ -77,6 +77,8 @@ def check_address(host: str, port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
+        except socket.gaierror:
+            raise ValueError(f"host {host!r} is not known here; give an address") from None
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise ValueError(

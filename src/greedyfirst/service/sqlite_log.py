@@ -6,6 +6,7 @@ reads all of it.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,6 +23,7 @@ from greedyfirst.service.refusals import Damaged
 from greedyfirst.service.sqlite_file import APPLICATION, VERSION, check_ours, disk, only_one
 
 _SNAPSHOTS_KEPT = 4
+_SEAL_BYTES = 32
 _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
 _CACHE_KB = 64_000
@@ -197,7 +199,8 @@ class SqliteLog:
                 self._pages_in_wal = 0
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
-        """Keep a snapshot, and drop old ones."""
+        """Keep a snapshot behind its seal, and drop old ones."""
+        content = _snapshot_seal(policy, seq, content) + content
         with disk(self.path), self._writer:
             self._writer.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (policy, seq, content)
@@ -255,14 +258,25 @@ class SqliteLog:
         return self._select("kind = 'created' ORDER BY seq", ())
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The newest snapshot that is old enough."""
+        """The newest snapshot that is old enough, and as it was written."""
+        while True:
+            with disk(self.path), self._reading:
+                row = self._reader.execute(
+                    "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
+                    "ORDER BY seq DESC LIMIT 1",
+                    (policy, before or 2**62),
+                ).fetchone()
+            if row is None:
+                return None
+            before, content = row[0], _unsealed(policy, *row)
+            if content is not None:
+                return before, content
+
+    def changed_snapshots(self) -> list[tuple[str, int]]:
+        """Policy and entry of the snapshots that are not as they were written."""
         with disk(self.path), self._reading:
-            row = self._reader.execute(
-                "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
-                "ORDER BY seq DESC LIMIT 1",
-                (policy, before or 2**62),
-            ).fetchone()
-        return row
+            rows = self._reader.execute("SELECT policy, seq, content FROM snapshots")
+            return [(row[0], row[1]) for row in rows if _unsealed(*row) is None]
 
     def check(self) -> int:
         """SQLite's own check, each entry's form, and every seal."""
@@ -290,3 +304,13 @@ class SqliteLog:
                 with suppress(apsw.Error):
                     connection.close(True)
         self._lock.close()
+
+
+def _snapshot_seal(policy: str, seq: int, content: bytes) -> bytes:
+    return hashlib.sha256(f"{policy}\0{seq}\0".encode() + content).digest()
+
+
+def _unsealed(policy: str, seq: int, sealed: bytes) -> bytes | None:
+    """A snapshot's content, or None if it is not what was written for this policy and entry."""
+    seal, content = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
+    return content if seal == _snapshot_seal(policy, seq, content) else None
