@@ -11,9 +11,10 @@ from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
 from litestar.response import File
 from litestar.types import ASGIApp
 
-from greedyfirst.service import events, parsing, views
+from greedyfirst.service import events, parsing, people, views
 from greedyfirst.service.contexts import plain
 from greedyfirst.service.course import Course
+from greedyfirst.service.deployment import Deployment
 from greedyfirst.service.documentation import body_of, plain_operation
 from greedyfirst.service.events import Decision
 from greedyfirst.service.export import exported
@@ -48,6 +49,13 @@ _JSON = "application/json"
 def _service(state: State) -> DecisionService:
     service: DecisionService = state.service
     return service
+
+
+async def _act(state: State, policy: str, event: people.Act, key: str | None) -> Deployment:
+    """Do what a person asks for; the policy after it."""
+    service = _service(state)
+    await service.act(policy, event, key)
+    return service.policy(policy)
 
 
 @post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
@@ -162,9 +170,7 @@ async def resolve(
         who=signed(request, asked.who),
         why=asked.why,
     )
-    service = _service(state)
-    await service.act(policy, resolved, key)
-    return views.diversity_view(service.policy(policy))
+    return views.diversity_view(await _act(state, policy, resolved, key))
 
 
 @post("/policies/{policy:str}/arms", operation_class=body_of(ArmRequest), guards=[needs("admin")])
@@ -183,9 +189,7 @@ async def add_arm(
         who=signed(request, asked.who),
         why=asked.why,
     )
-    service = _service(state)
-    await service.act(policy, added, key)
-    return views.policy_view(service.policy(policy))
+    return views.policy_view(await _act(state, policy, added, key))
 
 
 @post(
@@ -203,9 +207,7 @@ async def retire_arm(
     """Retire an arm: it is chosen no more."""
     asked = parsing.parse(body, RetirementRequest)
     retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
-    service = _service(state)
-    await service.act(policy, retired, key)
-    return views.policy_view(service.policy(policy))
+    return views.policy_view(await _act(state, policy, retired, key))
 
 
 @post(
@@ -224,9 +226,7 @@ async def import_history(
     asked = parsing.parse(body, HistoryRequest)
     rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in asked.rows)
     imported = events.Imported(rows=tuple(rows), who=signed(request, asked.who), why=asked.why)
-    service = _service(state)
-    await service.act(policy, imported, key)
-    return views.policy_view(service.policy(policy))
+    return views.policy_view(await _act(state, policy, imported, key))
 
 
 @put(
