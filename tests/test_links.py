@@ -18,6 +18,7 @@ from greedyfirst.links.link import (
     log_likelihood,
     mean,
     means,
+    means_routine,
     routine_for,
     score,
 )
@@ -399,3 +400,23 @@ def test_a_link_defined_again_with_another_constant_is_compiled_again(table):
     z = np.array([1.0, 2.0, 3.0])
     assert means(define_capped(1.5), z).tolist() == [1.0, 1.5, 1.5]
     assert means(define_capped(2.5), z).tolist() == [1.0, 2.0, 2.5]
+
+
+def test_what_is_defined_in_no_module_is_not_cached(table):
+    """Numba's cache would look for that module in the next process, and fail."""
+    source = (
+        "class Shifted(Identity):\n"
+        "    name = 'shifted'\n"
+        "    @staticmethod\n"
+        "    def mean(z):\n"
+        "        return z + 1.0\n"
+    )
+    digests = {}
+    for module in ("nowhere", __name__):
+        names = {"__name__": module, "Identity": Identity}
+        exec(source, names)
+        link = names["Shifted"]
+        digests[module] = link.digest()
+        assert means_routine(link).cached == (module == __name__)
+        assert means(link, np.array([1.0])).tolist() == [2.0]
+    assert digests["nowhere"] != digests[__name__]

@@ -315,10 +315,12 @@ class Routine:
     ----------
     signature
         In numba's words: int64 (addresses too) and float64; no result.
+    cached
+        Whether the C function is kept on disk.
     """
 
-    def __init__(self, signature: str) -> None:
-        self.signature = signature
+    def __init__(self, signature: str, *, cached: bool = True) -> None:
+        self.signature, self.cached = signature, cached
 
     def __call__(self, function: Callable[..., None]) -> Routine:
         """Decorate ``function``; nothing is compiled before the address is asked for."""
@@ -329,9 +331,12 @@ class Routine:
     def compiled(self) -> Any:
         """The C function."""
         compiler = partial(_apply, partial(numba.cfunc, self.signature), self.function)
-        options = {"nopython": True, "error_model": "numpy", "_nrt": False}
+        if self.cached:
+            compiler = partial(_with_cache, compiler)
         with _without_collector():
-            return _with_cache(compiler, pipeline_class=ShortCompiler, **options)
+            return compiler(
+                nopython=True, error_model="numpy", _nrt=False, pipeline_class=ShortCompiler
+            )
 
     @property
     def address(self) -> int:

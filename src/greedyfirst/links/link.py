@@ -9,6 +9,7 @@ and problems. Its formulas are plain functions of floats, compiled into the loop
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import namedtuple
 from functools import cache
 from types import FunctionType
@@ -94,7 +95,7 @@ class Link:
 
     @classmethod
     def digest(cls) -> str:
-        """A short hash of the formulas: compiled code is cached under it."""
+        """A short hash of the formulas and their modules: compiled code is cached under it."""
         parts = [_fingerprint(getattr(cls, name), depth=0) for name in FORMULAS]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
@@ -112,7 +113,7 @@ def _fingerprint(value: Any, depth: int) -> Any:
         name: function.__globals__[name] for name in code.co_names if name in function.__globals__
     }
     inside = [(name, _fingerprint(each, depth + 1)) for name, each in sorted(named.items())]
-    return code.co_code, code.co_consts, code.co_names, inside
+    return function.__module__, code.co_code, code.co_consts, code.co_names, inside
 
 
 def find_link(name: str, value: Any) -> type[Link]:
@@ -203,7 +204,9 @@ def routine_for(link: type[Link], signature: str, function: Any) -> Routine:
     key = (link, function.__name__)
     if key not in _ROUTINES:
         name = f"{function.__name__}_{link.name}_{link.digest()}"
-        _ROUTINES[key] = Routine(signature)(_bound(link, function, name))
+        # The cache is read with the modules of what was compiled, which must be found again.
+        cached = link.__module__ in sys.modules
+        _ROUTINES[key] = Routine(signature, cached=cached)(_bound(link, function, name))
     return _ROUTINES[key]
 
 
