@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -11,15 +10,12 @@ from typing import Any
 
 import msgspec
 from litestar.connection import ASGIConnection
-from litestar.exceptions import (
-    ClientException,
-    NotAuthorizedException,
-    PermissionDeniedException,
-)
+from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
 
 from greedyfirst.service.access import Access, Caller
 from greedyfirst.service.messages import Problem
+from greedyfirst.service.patience import Patience
 
 COOKIE = "greedyfirst_key"
 _CALLER = "greedyfirst_caller"
@@ -75,7 +71,7 @@ class Gate:
     ) -> None:
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
-        self._body_seconds = body_seconds
+        self._patience = Patience(body_seconds)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuse, or pass on with the caller known."""
@@ -107,27 +103,8 @@ class Gate:
             return
         scope.setdefault("state", {})[_CALLER] = caller
         if scope["method"] not in _READS:
-            receive = _in_time(receive, self._body_seconds)
+            receive = self._patience.limited(receive)
         await self._app(scope, receive, send_with_headers)
-
-
-def _in_time(receive: Any, seconds: float) -> Any:
-    """What a client sends, refused if its body takes longer: nobody is to be held up for ever."""
-    end: float | None = asyncio.get_running_loop().time() + seconds
-
-    async def receive_in_time() -> Any:
-        nonlocal end
-        try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError:
-            sentence = f"the body did not come within {seconds:g} seconds; send it again"
-            raise ClientException(sentence, status_code=408) from None
-        if not message.get("more_body", False):
-            end = None  # the answer may take its time
-        return message
-
-    return receive_in_time
 
 
 @lru_cache(1000)
