@@ -63,8 +63,9 @@ from greedyfirst.vector_loops import add_multiple, inner
 WARMUPS = ("none", "ridge")
 NONE, RIDGE = range(2)
 
-# The linear model beside it is there for its Gram matrices: its own estimates are not used.
-LINEAR_WARMUP = least_squares.NONE
+# The linear model beside it is there for its Gram matrices and, which this warm-up keeps, their
+# pseudo-inverses: its own estimates are not used.
+LINEAR_WARMUP = least_squares.PINV
 
 
 class GeneralizedLinear(NamedTuple):

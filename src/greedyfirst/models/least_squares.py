@@ -23,8 +23,9 @@ every ``REFRESH_ROWS`` rows, so it costs next to nothing.
 G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` until then, since
 adding four at once costs little more than adding one (:func:`settle`).
 
-While nobody asks for an arm's estimate (``UNASKED``), its rows only enter G, m and the span, until
-:func:`catch_up` computes :math:`G^+` and the estimate from these.
+Where :math:`G^+` is not needed, rows only enter G, m and the span: while G is singular and the
+estimate another than the minimum-norm one, and while nobody asks for an arm's estimate
+(``UNASKED``), until :func:`catch_up` computes it.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     asked = numbers[UNASKED] == 0.0
     error, s = 0.0, 1.0
     solution = vectors[ESTIMATE] if regular else vectors[SOLUTION]
-    if asked:
+    if asked and (regular or warmup == PINV):
         error = y - inner(solution, x)
         s += multiply(inverse, x, v)
     place = int(numbers[WAITING])
@@ -194,14 +195,17 @@ def repair_row(
     d = x.shape[0]
     numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
     catching_up = s == NO_ROW
+    known = numbers[UNASKED] == 0.0 and (numbers[RANK] == d or warmup == PINV)
     if numbers[RANK] < d and not catching_up:
-        observe_while_singular(numbers, vectors, matrices, x, error, s, model.scratch)
+        observe_while_singular(numbers, vectors, matrices, x, error, s, model.scratch, known)
     if numbers[UNASKED] != 0.0 and not catching_up:
         return
     settle(matrices[GRAM], vectors, numbers)
     grown = numbers[GROWTH] > REFRESH_GROWTH
-    if catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS:
-        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, catching_up)
+    stale = catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
+    if stale and (numbers[RANK] == d or warmup == PINV):
+        must = catching_up or not known
+        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, must)
     if numbers[RANK] < d and warmup == RIDGE:
         fresh = catching_up or numbers[COUNT] % REFRESH_ROWS == 0.0
         numbers[PENALTY] = ridge(
@@ -248,15 +252,18 @@ def observe_while_singular(
     error: float,
     s: float,
     scratch: FloatArray,
+    known: bool,
 ) -> None:
-    """Greville's step, or only its span while nobody asks; at full rank a refresh is asked for."""
+    """Greville's step, or only the span where G⁺ is not ``known``; at full rank comes a refresh."""
     d = x.shape[0]
     inverse, solution = matrices[INVERSE], vectors[SOLUTION]
     v, k = scratch[GAIN], scratch[OUTSIDE]
     outside = widen(matrices[BASIS], int(numbers[RANK]), x, k, scratch[REFLECTOR])
     if outside > 0.0:
         numbers[RANK] += 1.0
-    if numbers[UNASKED] != 0.0:
+    if numbers[RANK] == d:
+        numbers[GROWTH] = 2.0 * REFRESH_GROWTH
+    if not known:
         return
     if outside > 0.0:
         for i in range(d):
@@ -271,7 +278,6 @@ def observe_while_singular(
         numbers[GROWTH] *= s
     if numbers[RANK] == d:
         copy(solution, vectors[ESTIMATE])
-        numbers[GROWTH] = 2.0 * REFRESH_GROWTH
 
 
 @template_kernel

@@ -26,30 +26,34 @@ def widen(
     """Take x into the span of ``rank`` dimensions kept in ``basis`` (d, d).
 
     Returns the squared length of x's part outside the span, 0 when x was inside; the caller's rank
-    grows by one when it is positive. The part itself is left in ``outside`` (d,); ``reflector``
+    grows by one when it is positive, and the part itself is then in ``outside`` (d,); ``reflector``
     (d,) is scratch.
     """
     d = x.shape[0]
     free = d - rank
     w = reflector
-    for i in range(d):
-        outside[i] = 0.0
     squared = 0.0
     for k in range(free):
         w[k] = inner(basis[k], x)
         squared += w[k] * w[k]
-        add_multiple(outside, w[k], basis[k])
     if squared <= TOLERANCE * TOLERANCE * inner(x, x):
         return 0.0
-    w[free - 1] += math.copysign(math.sqrt(squared), w[free - 1])
+    for i in range(d):
+        outside[i] = 0.0
+    for k in range(free):
+        add_multiple(outside, w[k], basis[k])
+    # Reflected along w, with the last of its entries shifted: Z'w is then outside + shift·last.
+    last = basis[free - 1]
+    shift = math.copysign(math.sqrt(squared), w[free - 1])
+    w[free - 1] += shift
     length = 0.0
     for k in range(free):
         length += w[k] * w[k]
+    for k in range(free - 1):
+        share = -2.0 * w[k] / length
+        add_multiple(basis[k], share, outside)
+        add_multiple(basis[k], share * shift, last)
+    share = -2.0 * w[free - 1] / length
     for i in range(d):
-        total = 0.0
-        for k in range(free):
-            total += w[k] * basis[k, i]
-        total *= 2.0 / length
-        for k in range(free):
-            basis[k, i] -= total * w[k]
+        last[i] += share * (outside[i] + shift * last[i])
     return squared

@@ -139,10 +139,11 @@ def widen(watch: DiversityWatch, context: FloatArray) -> None:
 
 @rare_kernel
 def lower_bound(policy: Options, watch: DiversityWatch, model: LeastSquares, arm: int) -> float:
-    """A bound λ_min ≥ 1/‖G⁺‖ by the Frobenius norm, O(d²); 0 where G⁺ has not the full span."""
+    """A bound λ_min ≥ 1/‖G⁺‖ by the Frobenius norm, O(d²); 0 where G⁺ is not known."""
     inverse = model.matrices[arm, least_squares.INVERSE]
     d = inverse.shape[0]
-    if model.numbers[arm, least_squares.RANK] < span_rank(policy, watch, d):
+    rank, fresh = model.numbers[arm, least_squares.RANK], model.numbers[arm, least_squares.FRESH]
+    if rank < span_rank(policy, watch, d) or (rank < d and fresh == 0.0):
         return 0.0
     squares = 0.0
     for i in range(d):
