@@ -64,7 +64,6 @@ REFRESH_ROWS = 2000
 BLOCK = 4
 # Where :func:`catch_up` finds G near singular, its diagonal grows by this share.
 LOOSENING = 1e-12
-NO_ROW = 0.0  # in place of s, which is 1 at least
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
@@ -135,10 +134,10 @@ def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float)
 
 
 def repair(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: float
 ) -> None:
-    """What is done rarely: a row while G is singular, a refresh, or with NO_ROW both for all."""
-    repair_row(model, warmup, arm, x, error, s)
+    """What is done rarely: a row while G is singular, a refresh, or all that was left undone."""
+    repair_row(model, warmup, arm, x, y, catching_up)
 
 
 @template_kernel
@@ -146,13 +145,11 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     """The work of :func:`observe`."""
     d = x.shape[0]
     numbers, vectors, v = model.numbers[arm], model.vectors[arm], model.scratch[GAIN]
-    inverse = model.matrices[arm, INVERSE]
-    regular = numbers[RANK] == d
-    asked = numbers[UNASKED] == 0.0
+    inverse, estimate = model.matrices[arm, INVERSE], vectors[ESTIMATE]
+    current = numbers[RANK] == d and numbers[UNASKED] == 0.0
     error, s = 0.0, 1.0
-    solution = vectors[ESTIMATE] if regular else vectors[SOLUTION]
-    if asked and (regular or warmup == PINV):
-        error = y - inner(solution, x)
+    if current:
+        error = y - inner(estimate, x)
         s += multiply(inverse, x, v)
     place = int(numbers[WAITING])
     add_multiple(vectors[MOMENT], y, x)
@@ -161,13 +158,13 @@ def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: fl
     numbers[WAITING] = place + 1.0
     if place == BLOCK - 1:
         settle(model.matrices[arm, GRAM], vectors, numbers)
-    if regular and asked:
-        add_multiple(solution, error / s, v)
+    if current:
+        add_multiple(estimate, error / s, v)
         add_outer(inverse, v, -1.0 / s)
         numbers[GROWTH] *= s
     stale = numbers[GROWTH] > REFRESH_GROWTH or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
-    if (stale and asked) or not regular:
-        repair(model, warmup, arm, x, error, s)
+    if stale or not current:
+        repair(model, warmup, arm, x, y, 0.0)
 
 
 @kernel
@@ -189,25 +186,25 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
 
 @rare_kernel
 def repair_row(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, error: float, s: float
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: float
 ) -> None:
     """The work of :func:`repair`: O(d³)."""
     d = x.shape[0]
     numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
-    catching_up = s == NO_ROW
+    all_undone = catching_up != 0.0
     known = numbers[UNASKED] == 0.0 and (numbers[RANK] == d or warmup == PINV)
-    if numbers[RANK] < d and not catching_up:
-        observe_while_singular(numbers, vectors, matrices, x, error, s, model.scratch, known)
-    if numbers[UNASKED] != 0.0 and not catching_up:
+    if numbers[RANK] < d and not all_undone:
+        observe_while_singular(numbers, vectors, matrices, x, y, model.scratch, known)
+    if numbers[UNASKED] != 0.0 and not all_undone:
         return
     settle(matrices[GRAM], vectors, numbers)
     grown = numbers[GROWTH] > REFRESH_GROWTH
-    stale = catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
+    stale = all_undone or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
     if stale and (numbers[RANK] == d or warmup == PINV):
-        must = catching_up or not known
+        must = all_undone or not known
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, must)
     if numbers[RANK] < d and warmup == RIDGE:
-        fresh = catching_up or numbers[COUNT] % REFRESH_ROWS == 0.0
+        fresh = all_undone or numbers[COUNT] % REFRESH_ROWS == 0.0
         numbers[PENALTY] = ridge(
             matrices[GRAM],
             vectors[MOMENT],
@@ -227,7 +224,7 @@ def repair_row(
 @template_kernel
 def catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
     """Bring an arm's estimate up to date that nobody had asked for: O(d³)."""
-    repair(model, warmup, arm, model.vectors[arm, ROWS], 0.0, NO_ROW)
+    repair(model, warmup, arm, model.vectors[arm, ROWS], 0.0, 1.0)
 
 
 def ask_again(model: LeastSquares, warmup: int) -> None:
@@ -238,7 +235,7 @@ def ask_again(model: LeastSquares, warmup: int) -> None:
         numbers[UNASKED] = 0.0
         if model.repair_routine:
             row = model.vectors[arm, ROWS].ctypes.data
-            REPAIR.compiled.ctypes(*addresses(model), warmup, arm, row, 0.0, NO_ROW)
+            REPAIR.compiled.ctypes(*addresses(model), warmup, arm, row, 0.0, 1.0)
         else:
             catch_up(model, warmup, arm)
 
@@ -249,8 +246,7 @@ def observe_while_singular(
     vectors: FloatArray,
     matrices: FloatArray,
     x: FloatArray,
-    error: float,
-    s: float,
+    y: float,
     scratch: FloatArray,
     known: bool,
 ) -> None:
@@ -265,6 +261,8 @@ def observe_while_singular(
         numbers[GROWTH] = 2.0 * REFRESH_GROWTH
     if not known:
         return
+    error = y - inner(solution, x)
+    s = 1.0 + multiply(inverse, x, v)
     if outside > 0.0:
         for i in range(d):
             k[i] /= outside
@@ -392,9 +390,9 @@ def OBSERVE(a, b, c, d, e, n, size, f, warmup, arm, x, y):  # type: ignore[no-un
 
 
 @Routine(f"void({MODEL_SIGNATURE} int64, int64, int64, float64, float64)")
-def REPAIR(a, b, c, d, e, n, size, f, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
+def REPAIR(a, b, c, d, e, n, size, f, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
     model = model_at(a, b, c, d, e, n, size, f)
-    repair_row(model, warmup, arm, array_at(x, (size,)), error, s)
+    repair_row(model, warmup, arm, array_at(x, (size,)), y, undone)
 
 
 @overload(observe, strict=False, jit_options=INLINE_OPTIONS)
@@ -406,8 +404,8 @@ def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
 
 
 @overload(repair, strict=False, jit_options=INLINE_OPTIONS)
-def _repair(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
-    def compiled(model, warmup, arm, x, error, s):  # type: ignore[no-untyped-def]
-        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), error, s))
+def _repair(model, warmup, arm, x, y, catching_up):  # type: ignore[no-untyped-def]
+    def compiled(model, warmup, arm, x, y, catching_up):  # type: ignore[no-untyped-def]
+        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), y, catching_up))
 
     return compiled

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import secrets
-import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -45,31 +45,38 @@ def hashed(key: str) -> bytes:
 
 
 class Access:
-    """The keys in force, read again every second: one that was removed is soon of no use.
+    """The keys in force.
 
     Parameters
     ----------
     read
-        Where they are read. While that fails, those known before stay in force.
+        Where they are read.
     needed
         Whether nobody may do anything without a key, even where there is none.
-    clock
-        Seconds.
     """
 
-    def __init__(
-        self,
-        read: Callable[[], Iterable[AccessKey]],
-        *,
-        needed: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._read, self._needed, self._clock = read, needed, clock
+    def __init__(self, read: Callable[[], Iterable[AccessKey]], *, needed: bool = False) -> None:
+        self._read, self._needed = read, needed
         self._callers = self._read_callers()
 
     def _read_callers(self) -> dict[bytes, Caller]:
-        self._fresh_until = self._clock() + _READ_EVERY
         return {key.hashed: Caller(key.name, key.role) for key in self._read()}
+
+    def refresh(self) -> None:
+        """Read them again; while that fails, those known before stay in force."""
+        try:
+            self._callers = self._read_callers()
+        except (LogFailed, Damaged) as error:
+            _log.error("the keys cannot be read (%s); those known stay in force", error)
+
+    async def keep_fresh(self) -> None:
+        """Read them every second: one that was removed is soon of no use.
+
+        In a thread, since a read beside the writer would keep requests waiting.
+        """
+        while True:
+            await asyncio.sleep(_READ_EVERY)
+            await asyncio.to_thread(self.refresh)
 
     @property
     def empty(self) -> bool:
@@ -78,11 +85,6 @@ class Access:
 
     def caller(self, key: str | None) -> Caller | None:
         """Who has this key; None if nobody does."""
-        if self._clock() > self._fresh_until:
-            try:
-                self._callers = self._read_callers()
-            except (LogFailed, Damaged) as error:
-                _log.error("the keys cannot be read (%s); those known stay in force", error)
         if self.empty and not self._needed:
             return ANYONE
         return None if key is None else self._callers.get(hashed(key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -123,9 +124,11 @@ def make_application(
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         await service.start()
+        keys = asyncio.create_task(access.keep_fresh())
         try:
             yield
         finally:
+            keys.cancel()
             await service.stop()
 
     app = Litestar(
