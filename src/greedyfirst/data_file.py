@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from greedyfirst.whole_file import whole_file
+
 VERSION = 1
 _HEADER = "header"
 _LONGEST_LINE = 200
@@ -51,18 +53,12 @@ def unpack(content: bytes, kind: str, where: str) -> tuple[dict[str, Any], dict[
 
 
 def write(path: str | Path, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Write the file at once: readers see the old one or the new one, never half of it."""
-    target = Path(path)
+    """Write the file at once, and to the disk."""
     content = pack(kind, header, arrays)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(Path(path)) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -271,6 +271,15 @@ def test_reads_of_several_threads(path: Path) -> None:
     log.close()
 
 
+@pytest.mark.parametrize("mark", ["application_id", "user_version"])
+def test_an_empty_file_that_another_program_marked_is_not_taken(path: Path, mark: str) -> None:
+    with sqlite3.connect(path) as other:
+        other.execute(f"PRAGMA {mark} = 7")
+    other.close()
+    with pytest.raises(Damaged, match="another program"):
+        SqliteLog(path)
+
+
 def test_large_appends_are_one_transaction(path: Path) -> None:
     log = SqliteLog(path)
     log.append(entries(1, 250))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,6 +13,7 @@ from urllib.parse import quote, urlencode
 from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
 from greedyfirst.validation import number, whole_number, wrong
+from greedyfirst.whole_file import whole_file
 
 ROWS_PER_IMPORT = 1000
 #: Of rows as JSON: a body may have 1 MB, and says who and why too.
@@ -207,17 +207,12 @@ class Client:
 
     def export(self, policy: str, path: str | Path) -> None:
         """Write all decisions and their rewards to a Parquet file."""
-        target = Path(path)
         address = _policy(policy, "/export")
         status, content = self._exchange.ask("GET", address, None, {}, patient=True)
         if not content.startswith(b"PAR1"):
             raise _not_ours(status, content)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
+        with whole_file(Path(path)) as temporary:
             temporary.write_bytes(content)
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the connections; a later call opens one again."""

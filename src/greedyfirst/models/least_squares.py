@@ -62,7 +62,7 @@ NONE, RIDGE, PINV = range(3)
 REFRESH_GROWTH = 100.0
 REFRESH_ROWS = 2000
 BLOCK = 4
-# Where :func:`catch_up` finds G near singular, its diagonal grows by this share.
+# Where G⁺ must be computed from a G that is near singular, its diagonal grows by this share.
 LOOSENING = 1e-12
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
@@ -134,10 +134,10 @@ def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float)
 
 
 def repair(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: float
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, undone: float
 ) -> None:
     """What is done rarely: a row while G is singular, a refresh, or all that was left undone."""
-    repair_row(model, warmup, arm, x, y, catching_up)
+    repair_row(model, warmup, arm, x, y, undone)
 
 
 @template_kernel
@@ -186,25 +186,25 @@ def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
 
 @rare_kernel
 def repair_row(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: float
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, undone: float
 ) -> None:
     """The work of :func:`repair`: O(d³)."""
     d = x.shape[0]
     numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
-    all_undone = catching_up != 0.0
+    catching_up = undone != 0.0
     known = numbers[UNASKED] == 0.0 and (numbers[RANK] == d or warmup == PINV)
-    if numbers[RANK] < d and not all_undone:
+    if numbers[RANK] < d and not catching_up:
         observe_while_singular(numbers, vectors, matrices, x, y, model.scratch, known)
-    if numbers[UNASKED] != 0.0 and not all_undone:
+    if numbers[UNASKED] != 0.0 and not catching_up:
         return
     settle(matrices[GRAM], vectors, numbers)
     grown = numbers[GROWTH] > REFRESH_GROWTH
-    stale = all_undone or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
+    stale = catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
     if stale and (numbers[RANK] == d or warmup == PINV):
-        must = all_undone or not known
+        must = catching_up or not known
         refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, must)
     if numbers[RANK] < d and warmup == RIDGE:
-        fresh = all_undone or numbers[COUNT] % REFRESH_ROWS == 0.0
+        fresh = catching_up or numbers[COUNT] % REFRESH_ROWS == 0.0
         numbers[PENALTY] = ridge(
             matrices[GRAM],
             vectors[MOMENT],
@@ -404,8 +404,8 @@ def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
 
 
 @overload(repair, strict=False, jit_options=INLINE_OPTIONS)
-def _repair(model, warmup, arm, x, y, catching_up):  # type: ignore[no-untyped-def]
-    def compiled(model, warmup, arm, x, y, catching_up):  # type: ignore[no-untyped-def]
-        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), y, catching_up))
+def _repair(model, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
+    def compiled(model, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
+        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), y, undone))
 
     return compiled

@@ -26,6 +26,7 @@ from greedyfirst.policies import (
 from greedyfirst.problems import TableProblem
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
 from greedyfirst.simulation import SimulationResult, simulate
+from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.tables import infer_schema, normalise_rows, read_labels
 from greedyfirst.tables.columns import first_row
@@ -147,11 +148,6 @@ def half_width(values: FloatArray) -> FloatArray:
         return np.full(values.shape[1:], np.nan)
     half: FloatArray = stdtrit(n - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return half
-
-
-def counted(count: int, noun: str) -> str:
-    """1 order, 2 orders."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def replay_table(

@@ -9,9 +9,9 @@ from greedyfirst.replay.replay import (
     GREEDY_FIRST,
     ORACLE,
     Replay,
-    counted,
     half_width,
 )
+from greedyfirst.simulation.result import counted
 
 #: With fewer, the spread over orders is known too badly to say which policy is better.
 FEWEST_ORDERS = 5

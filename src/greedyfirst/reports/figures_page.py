@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from greedyfirst.experiments.published import PUBLISHED, Final, standard_errors_apart
 from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.version import __version__
 
@@ -59,7 +60,7 @@ def write_figures_page(
 def _number(instances: int | None) -> str:
     if instances is None:
         return "as many instances as the paper or more"
-    return "1 instance" if instances == 1 else f"{instances} instances"
+    return counted(instances, "instance")
 
 
 def _compared(figure: MadeFigure) -> dict[str, float]:

@@ -110,7 +110,8 @@ class SqliteLog:
 
     def _prepare(self) -> None:
         connection = self._writer
-        if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        marks = connection.pragma("application_id") or connection.pragma("user_version")
+        if marks or connection.execute("SELECT count(*) FROM sqlite_schema").get:
             check_ours(connection, self.path)
         # Everything into the main file, whose length then tells whether it is whole; not while
         # another program reads it.

@@ -108,7 +108,7 @@ class SimulationResult:
         what, over, digits = "regret", 1, 2
         if per_decision is not None:
             what, over, digits = per_decision, last, 4
-        number = "1 instance" if self.n_instances == 1 else f"{self.n_instances} instances"
+        number = counted(self.n_instances, "instance")
         table = Table(title=f"{number}, {what} at t = {last}")
         table.add_column("policy")
         for heading in (f"mean {what}", "± (95 %)", "switched", "µs per round"):
@@ -201,3 +201,8 @@ _ARRAYS = (
     "weakest",
     "seconds",
 )
+
+
+def counted(count: int, noun: str) -> str:
+    """1 instance, 2 instances."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from greedyfirst.tables.reading import read_table
 from greedyfirst.user_cache import user_cache
+from greedyfirst.whole_file import whole_file
 
 
 class DataSet(NamedTuple):
@@ -112,14 +113,10 @@ def _from_openml(name: str, known: DataSet) -> pd.DataFrame:
 
 def _keep(frame: pd.DataFrame, path: Path) -> None:
     """Write a download at once, whole or not at all; without a place for it the work goes on."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with whole_file(path) as temporary:
             frame.to_csv(temporary, index=False)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         warnings.warn(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import pandas as pd
 from greedyfirst.tables.columns import check_frame, close_names, is_missing
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import FloatArray, flag, wrong
+from greedyfirst.whole_file import whole_file
 
 __all__ = ["Categorical", "Numeric", "Schema"]
 
@@ -167,14 +167,9 @@ class Schema:
 
     def save(self, path: str | Path) -> None:
         """Write the schema as JSON; readers see the old file or the new one, never half of it."""
-        target = Path(path)
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
+        with whole_file(Path(path)) as temporary:
             temporary.write_bytes(text.encode())
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
