@@ -8,7 +8,6 @@ answers are those of a decision, made beforehand.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ from itertools import islice
 from typing import Annotated
 
 import msgspec
+import uvloop
 from litestar import Litestar, Response, post
 from litestar.datastructures import State
 from litestar.params import Parameter
@@ -71,7 +71,7 @@ def main() -> None:
         log.close()
 
     app = Litestar([append], lifespan=[lifespan], state=state, openapi_config=None)
-    asyncio.run(listen(app, "127.0.0.1", port))
+    uvloop.run(listen(app, "127.0.0.1", port))
 
 
 if __name__ == "__main__":

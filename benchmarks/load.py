@@ -20,6 +20,7 @@ from itertools import islice
 from random import getrandbits
 
 import numpy as np
+import uvloop
 
 POLICY = "load"
 SITES = ("north", "south", "west")
@@ -173,7 +174,7 @@ def main() -> None:
     port, n_connections, n_features = (int(word) for word in sys.argv[1:4])
     seconds, rate = float(sys.argv[4]), float(sys.argv[5])
     load = Load(n_features, seconds, rate, rewards="rewards" in sys.argv[6:])
-    asyncio.run(load.run(port, n_connections))
+    uvloop.run(load.run(port, n_connections))
     shares = (50, 99, 100)
     percentiles = np.percentile(load.latencies, shares) * 1000
     latencies = {f"p{share}": value for share, value in zip(shares, percentiles, strict=True)}

@@ -26,6 +26,7 @@ def _need_extra() -> None:
         import apsw  # noqa: F401
         import granian  # noqa: F401
         import litestar  # noqa: F401
+        import uvloop  # noqa: F401
     except ImportError as error:
         raise ValueError(
             f"{error.name} is not installed; the service needs: pip install 'greedyfirst[serve]'"

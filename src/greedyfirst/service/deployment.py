@@ -24,6 +24,7 @@ from greedyfirst.service import events
 from greedyfirst.service.contexts import encode, plain
 from greedyfirst.service.course import Course
 from greedyfirst.service.events import AnyEvent, Decided, Decision, Expired, Rewarded
+from greedyfirst.service.pending import Pending
 from greedyfirst.service.refusals import Conflict, Invalid, Unknown
 from greedyfirst.service.specification import Features, Specification, check_size
 from greedyfirst.validation import FloatArray
@@ -60,8 +61,7 @@ class Deployment:
         self._linear = self.agent.policy.reward_link() is Identity
         #: What features that came with later schemas had been before.
         self.fill: dict[str, events.Value] = {}
-        #: When each decision was made that waits for its reward, in their order.
-        self.pending: dict[int, float] = {}
+        self.pending = Pending()
         #: With rewards="sum": what has come so far of pending ones.
         self.parts: dict[int, dict[str, float]] = {}
         self.counts = Counts()
@@ -102,7 +102,7 @@ class Deployment:
         except ValueError as error:
             raise Invalid(str(error).replace("eligible must", "eligible_arms must", 1)) from None
         step, name = agent.decisions, self.name
-        self.pending[step] = at
+        self.pending.add(step, at)
         answer = Decision(
             decision_id=f"{name}:{step}",
             policy=name,
@@ -188,7 +188,7 @@ class Deployment:
             self.counts.counted += 1
             return []
         alarms = self._learn(step, rewarded.value, at)
-        del self.pending[step]
+        self.pending.remove(step)
         self.counts.counted += 1
         return alarms
 
@@ -197,13 +197,13 @@ class Deployment:
         wait = self.specification.reward_wait
         if wait is None or not self.pending:
             return False
-        return at > next(iter(self.pending.values())) + wait
+        return at > self.pending.oldest()[1] + wait
 
     def expire(self, at: float) -> list[AnyEvent]:
         """End the waits that are over."""
         caused: list[AnyEvent] = []
         while self.overdue(at):
-            step = next(iter(self.pending))
+            step, _ = self.pending.oldest()
             learned = self.specification.default_reward
             if step in self.parts:
                 learned = sum(self.parts[step].values())
@@ -213,7 +213,7 @@ class Deployment:
 
     def end_wait(self, expired: Expired, at: float) -> list[AnyEvent]:
         """The effect of a wait that is over; the alarms that it raised."""
-        del self.pending[expired.step]
+        self.pending.remove(expired.step)
         parts = self.parts.pop(expired.step, {})
         if expired.learned is None:
             self.counts.missing += 1

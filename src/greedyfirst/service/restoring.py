@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
@@ -15,6 +14,7 @@ from greedyfirst.service.course import Course
 from greedyfirst.service.deployment import Counts, Deployment, Recall
 from greedyfirst.service.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log import Entry, Log
+from greedyfirst.service.pending import Pending
 from greedyfirst.service.refusals import Damaged, Refusal, Unknown
 from greedyfirst.service.relearning import relearned
 from greedyfirst.service.specification import Features, Specification
@@ -31,7 +31,7 @@ class SavedState(Struct, frozen=True, kw_only=True):
     schema_version: int
     model_version: int
     fill: dict[str, events.Value]
-    #: Steps and times of pending decisions, as arrays: there may be many.
+    #: Steps and times of pending decisions, as columns of numbers.
     pending: tuple[bytes, bytes]
     parts: dict[int, dict[str, float]]
     counts: Counts
@@ -57,12 +57,11 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         open_alarms=dict(deployment.open_alarms),
         departures=deployment.departures,
     )
-    pending = dict(deployment.pending)
+    steps, times = deployment.pending.columns()
 
     def content() -> bytes:
-        steps, times = np.fromiter(pending, np.int64), np.fromiter(pending.values(), np.float64)
-        arrays = (steps.tobytes(), times.tobytes())
-        return msgspec.msgpack.encode(saved(agent=agent(), pending=arrays))
+        pending = (steps.tobytes(), times.tobytes())
+        return msgspec.msgpack.encode(saved(agent=agent(), pending=pending))
 
     return content
 
@@ -85,10 +84,7 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
         state.model_version,
     )
     deployment.fill = state.fill
-    steps, times = state.pending
-    deployment.pending = dict(
-        zip(np.frombuffer(steps, np.int64).tolist(), np.frombuffer(times).tolist(), strict=True)
-    )
+    deployment.pending = Pending.from_bytes(*state.pending)
     deployment.parts = state.parts
     deployment.counts = state.counts
     deployment.course = state.course

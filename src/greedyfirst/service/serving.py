@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import uvloop
 from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
@@ -67,7 +68,7 @@ def serve(
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
-    asyncio.run(_run(service, app, host, port, ready))
+    uvloop.run(_run(service, app, host, port, ready))
 
 
 def check_address(host: str, port: int) -> None:
