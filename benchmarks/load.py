@@ -4,7 +4,8 @@ python benchmarks/load.py PORT CONNECTIONS FEATURES SECONDS RATE [rewards]
 
 Requests are made before the clock starts, apart from their keys, and answers are only counted, so
 that one core asks for more than a server on another can answer. Prints, as JSON, the decisions per
-second and the percentiles of their latencies in ms.
+second and the percentiles of their latencies in ms; of all, and of those during which the machine's
+host took no time away, with the share of these.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import math
+import os
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from random import getrandbits
+from typing import NoReturn
 
 import numpy as np
 import uvloop
+
+from host import Watch
 
 POLICY = "load"
 SITES = ("north", "south", "west")
@@ -41,6 +47,12 @@ def contexts(n_features: int, *, seed: int) -> Iterator[dict[str, object]]:
         for row in rng.normal(size=(1000, n_features - 3)):
             numbers = {f"x{i}": round(float(x), 4) for i, x in enumerate(row)}
             yield {**numbers, "site": SITES[rng.integers(3)]}
+
+
+def give_up(sentence: str) -> NoReturn:
+    """End at once: the loop would only print an exception of a callback and go on."""
+    print(sentence, file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 class Requests:
@@ -92,7 +104,7 @@ class Connection(asyncio.Protocol):
         if end < 0:
             return
         if not received.startswith(b"HTTP/1.1 20"):
-            sys.exit(f"unexpected answer: {received!r}")
+            give_up(f"unexpected answer: {received!r}")
         at = received.find(b"content-length: ") + 16
         if len(received) >= end + 4 + int(received[at : received.find(b"\r", at)]):
             self._received = b""
@@ -100,7 +112,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._load.over:
-            sys.exit(f"the server closed a connection: {error}")
+            give_up(f"the server closed a connection: {error}")
 
 
 class Load:
@@ -109,7 +121,9 @@ class Load:
     def __init__(self, n_features: int, seconds: float, rate: float, rewards: bool) -> None:
         self._requests = Requests(n_features)
         self._seconds, self._rate, self._rewards = seconds, rate, rewards
+        self.due: list[float] = []
         self.latencies: list[float] = []
+        self.host = Watch()
         self.over = False
         self._idle: list[Connection] = []
         self._late: deque[float] = deque()
@@ -122,6 +136,7 @@ class Load:
             for _ in range(n_connections)
         ]
         gc.freeze()
+        watching = asyncio.create_task(self.host.run())
         self._ends = time.perf_counter() + self._seconds
         if self._rate:
             self._idle = [*opened]
@@ -132,6 +147,7 @@ class Load:
             await asyncio.sleep(self._seconds)
         self.over = True
         await asyncio.sleep(0.3)
+        watching.cancel()
         for connection in opened:
             connection.transport.close()
 
@@ -157,6 +173,7 @@ class Load:
         if now > self._ends:
             return
         if not connection.rewarding:
+            self.due.append(connection.due)
             self.latencies.append(now - connection.due)
             if self._rewards:
                 connection.rewarding = True
@@ -175,10 +192,13 @@ def main() -> None:
     seconds, rate = float(sys.argv[4]), float(sys.argv[5])
     load = Load(n_features, seconds, rate, rewards="rewards" in sys.argv[6:])
     uvloop.run(load.run(port, n_connections))
-    shares = (50, 99, 100)
-    percentiles = np.percentile(load.latencies, shares) * 1000
-    latencies = {f"p{share}": value for share, value in zip(shares, percentiles, strict=True)}
-    print(json.dumps({"per_second": len(load.latencies) / seconds, **latencies}))
+    latencies = 1000.0 * np.array(load.latencies)
+    calm = load.host.undisturbed(np.array(load.due))
+    measured = {"per_second": len(latencies) / seconds, "calm": calm.mean()}
+    for name, some in (("", latencies), ("calm_", latencies[calm])):
+        for share in (50, 99, 100):
+            measured[f"{name}p{share}"] = np.percentile(some, share) if len(some) else math.nan
+    print(json.dumps(measured))
 
 
 if __name__ == "__main__":
