@@ -10,10 +10,10 @@ from greedyfirst.models.span import widen
 
 
 @entry_kernel
-def widen_by_rows(basis, rows, outside, reflector, squares, parts):
+def widen_by_rows(basis, units, rows, outside, reflector, squares, parts):
     rank = 0
     for n in range(rows.shape[0]):
-        squares[n] = widen(basis, rank, rows[n], outside, reflector)
+        squares[n] = widen(basis, units, rank, rows[n], outside, reflector)
         for i in range(rows.shape[1]):
             parts[n, i] = outside[i]
         if squares[n] > 0.0:
@@ -26,7 +26,8 @@ def track(rows):
     rows = np.ascontiguousarray(rows, dtype=float)
     n, d = rows.shape
     basis, squares, parts = np.eye(d), np.zeros(n), np.zeros((n, d))
-    rank = widen_by_rows(basis, rows, np.zeros(d), np.zeros(d), squares, parts)
+    units, outside, reflector = np.zeros((3, d))
+    rank = widen_by_rows(basis, units, rows, outside, reflector, squares, parts)
     return rank, basis, squares, parts
 
 
@@ -72,6 +73,26 @@ def test_features_whose_scales_differ_by_ten_to_the_eight():
         rank, basis, *_ = track(rng.normal(size=(10, 3)) * scales)
         assert rank == 3
         assert np.allclose(basis @ basis.T, np.eye(3), atol=1e-12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(2, 9),
+    rank=st.integers(1, 8),
+    n=st.integers(1, 200),
+    reach=st.integers(0, 6),
+)
+def test_units_and_lengths_do_not_change_the_rank(seed, d, rank, n, reach):
+    """Each feature in a unit of 4 to any power up to ``reach``, then each row longer or shorter."""
+    rng = np.random.default_rng(seed)
+    rank = min(rank, d)
+    mixing = np.hstack([np.eye(rank), rng.integers(-1, 2, size=(rank, d - rank))])
+    rows = rng.integers(-3, 4, size=(n, rank)) @ mixing @ np.eye(d)[rng.permutation(d)]
+    units = np.float_power(4.0, rng.integers(-reach, reach + 1, size=d))
+    lengths = np.float_power(4.0, rng.integers(-3, 4, size=(n, 1)))
+    assert track(rows * units)[0] == np.linalg.matrix_rank(rows)
+    assert track(rows * units * lengths)[0] == np.linalg.matrix_rank(rows)
 
 
 def test_rounding_does_not_widen_the_span():

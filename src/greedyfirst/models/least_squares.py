@@ -72,8 +72,8 @@ ROUNDING_SCALE = 1e-20
 NUMBERS = 7
 COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY, UNASKED = range(NUMBERS)
 # Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
-# ridge's last guess at G's first eigenvector, and the waiting rows from ROWS on.
-MOMENT, SOLUTION, ESTIMATE, TOP, ROWS = range(5)
+# ridge's last guess at G's first eigenvector, `span`'s units, and the waiting rows from ROWS on.
+MOMENT, SOLUTION, ESTIMATE, TOP, UNITS, ROWS = range(6)
 # Per arm: G (but for the waiting rows), G⁺, the orthogonal matrix of `span`, and (G + q²I)⁻¹ while
 # G is singular and the estimate a ridge.
 GRAM, INVERSE, BASIS, RIDGE_INVERSE = range(4)
@@ -254,7 +254,8 @@ def observe_while_singular(
     d = x.shape[0]
     inverse, solution = matrices[INVERSE], vectors[SOLUTION]
     v, k = scratch[GAIN], scratch[OUTSIDE]
-    outside = widen(matrices[BASIS], int(numbers[RANK]), x, k, scratch[REFLECTOR])
+    basis, units, rank = matrices[BASIS], vectors[UNITS], int(numbers[RANK])
+    outside = widen(basis, units, rank, x, k, scratch[REFLECTOR])
     if outside > 0.0:
         numbers[RANK] += 1.0
     if numbers[RANK] == d:

@@ -69,9 +69,9 @@ BOUND_MARGIN = 1e-3
 # Per arm: the last λ_min computed, a lower bound from then on; t at which it was added; 1 if it is
 # no longer tested; 1 if it is no longer chosen; t at which it tripped the test, 0 if it has not.
 FLOOR, SINCE, UNWATCHED, DROPPED, TRIPPED = range(5)
-# Scratch vectors behind the arms' weakest directions.
-OUTSIDE, REFLECTOR = range(2)
-# The orthogonal matrix of the span of all contexts, and scratch.
+# Vectors behind the arms' weakest directions: the units of the span of all contexts, and scratch.
+UNITS, OUTSIDE, REFLECTOR = range(3)
+# The orthogonal matrix of that span, and scratch.
 BASIS, MATRIX, WORK = range(3)
 
 
@@ -91,7 +91,7 @@ class DiversityWatch(NamedTuple):
     numbers: FloatArray  # (11,)
     arms: FloatArray  # (n_arms, 5)
     weakest: FloatArray  # (n_arms, d) the direction of each arm's last λ_min
-    scratch: FloatArray  # (2, d)
+    vectors: FloatArray  # (3, d)
     matrices: FloatArray  # (3, d, d)
     test_routine: int  # its address in this process
 
@@ -102,7 +102,7 @@ def init(memory: Memory, n_arms: int, d: int, policy: Any) -> DiversityWatch:
         memory.take(11),
         memory.take(n_arms, 5),
         memory.take(n_arms, d),
-        memory.take(2, d),
+        memory.take(3, d),
         memory.take(3, d, d),
         TEST.address,
     )
@@ -123,12 +123,9 @@ def see(watch: DiversityWatch, context: FloatArray) -> None:
 @rare_kernel
 def widen(watch: DiversityWatch, context: FloatArray) -> None:
     """Widen the span, and reset the bounds if that adds a direction."""
-    rank, outside, reflector = (
-        int(watch.numbers[RANK]),
-        watch.scratch[OUTSIDE],
-        watch.scratch[REFLECTOR],
-    )
-    if span.widen(watch.matrices[BASIS], rank, context, outside, reflector) == 0.0:
+    basis, vectors, rank = watch.matrices[BASIS], watch.vectors, int(watch.numbers[RANK])
+    scratch = vectors[OUTSIDE], vectors[REFLECTOR]
+    if span.widen(basis, vectors[UNITS], rank, context, *scratch) == 0.0:
         return
     watch.numbers[RANK] += 1.0
     if watch.numbers[LAMBDA0] > 0.0:
@@ -285,7 +282,7 @@ def TEST(a, b, c, d, e, span, on_alarm, test_after, t0, lambda0_minimum, f, g, h
         array_at(a, (11,)),
         array_at(b, (n, 5)),
         array_at(c, (n, size)),
-        array_at(d, (2, size)),
+        array_at(d, (3, size)),
         array_at(e, (3, size, size)),
         0,
     )
@@ -303,7 +300,7 @@ def _test(policy, watch, model):  # type: ignore[no-untyped-def]
             pointer(watch.numbers),
             pointer(watch.arms),
             pointer(watch.weakest),
-            pointer(watch.scratch),
+            pointer(watch.vectors),
             pointer(watch.matrices),
         )
         options = (policy.span, policy.on_alarm, policy.test_after, policy.t0)
