@@ -7,7 +7,7 @@ easy to copy, to reset, to save and to compare.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,3 +48,11 @@ def allocate(build: Callable[[Memory], State], rows: int) -> tuple[FloatArray, S
     start = -(block.ctypes.data // block.itemsize) % LINE
     buffer = block[start : start + tape.used]
     return buffer, build(Memory(rows, buffer))
+
+
+def layout(state: Any) -> Any:
+    """Names and shapes of a state's arrays: those of another release may differ in nothing else."""
+    if isinstance(state, np.ndarray):
+        return list(state.shape)
+    parts = state._asdict().items()
+    return {name: layout(part) for name, part in parts if isinstance(part, (np.ndarray, tuple))}

@@ -13,6 +13,7 @@ from greedyfirst import (
     PriorFreeThompsonSampling,
     SimulationResult,
     ThompsonSampling,
+    data_file,
 )
 
 POLICIES = [
@@ -168,3 +169,14 @@ def test_any_flipped_byte_is_noticed_or_harmless(tmp_path):
             assert (loaded.decisions, loaded.joined) == (agent.decisions, agent.joined)
     assert not surprises
     assert noticed > len(content) / 6
+
+
+def test_a_state_with_other_arrays_of_the_same_size(tmp_path):
+    """As another release may write: the shapes tell, not only how many numbers there are."""
+    path = tmp_path / "agent.npz"
+    agent = Agent(Greedy(), n_arms=2, n_features=2, seed=0)
+    header = agent._header()
+    header["layout"]["model"]["vectors"][1] -= 1
+    data_file.write(path, "agent", header, {"state": agent.buffer})
+    with pytest.raises(ValueError, match=r"agent\.npz holds a state of another release's layout"):
+        Agent.load(path)

@@ -29,7 +29,7 @@ from greedyfirst.compilation import entry
 from greedyfirst.held import hold
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, means
-from greedyfirst.memory import allocate
+from greedyfirst.memory import allocate, layout
 from greedyfirst.models.generalized_linear import GeneralizedLinear, link_of
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.description import describe, from_description
@@ -407,6 +407,7 @@ class Agent:
             "foreign": self.foreign,
             "dropped": self._dropped.tolist(),
             "room": self.room,
+            "layout": layout(self.state),
         }
 
     def save(self, path: str | Path) -> None:
@@ -454,7 +455,7 @@ class Agent:
             stored = arrays["state"]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a complete agent file: {error}") from error
-        if stored.shape != agent.buffer.shape:
+        if stored.shape != agent.buffer.shape or header.get("layout") != layout(agent.state):
             raise ValueError(f"{path} holds a state of another release's layout")
         agent.buffer[:] = stored
         agent._eligible[agent._dropped] = 0.0
