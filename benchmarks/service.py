@@ -200,6 +200,10 @@ def measure(folder: Path, table: Table, *, rounds: int, seconds: float, longest:
         table.tail("p99 over p50 at half that load", half, "<=5")
         noise = [yardstick.load(2 * seconds, rate=rate) for _ in range(rounds)]
         table.tail("the bare handler's, at the same load", noise)
+        idle = servers.enter_context(started(FEATURES, HERE / "idle_service.py"))
+        machine = [idle.load(2 * seconds, rate=rate)["p99"] for _ in range(rounds)]
+        p50 = statistics.median(one["p50"] for one in half)
+        table.line("p99 without any work over that p50", [p99 / p50 for p99 in machine])
         mixed = [short.load(2 * seconds, rate=rate / 2, rewards=True) for _ in range(rounds)]
         table.tail("the same, half of the requests rewards", mixed, "<=5")
     with ExitStack() as servers:
