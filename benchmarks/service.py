@@ -49,9 +49,16 @@ class Server:
     def __init__(self, port: int, n_features: int) -> None:
         self._port, self._n_features = port, n_features
 
-    def load(self, seconds: float, *, rate: float = 0.0, rewards: bool = False) -> dict[str, float]:
+    def load(
+        self,
+        seconds: float,
+        *,
+        rate: float = 0.0,
+        rewards: bool = False,
+        connections: int = CONNECTIONS,
+    ) -> dict[str, float]:
         """What `load.py` measures here."""
-        words = [self._port, CONNECTIONS, self._n_features, seconds, rate]
+        words = [self._port, connections, self._n_features, seconds, rate]
         done = subprocess.run(
             [sys.executable, HERE / "load.py", *map(str, words), *["rewards"] * rewards],
             capture_output=True,
@@ -198,6 +205,8 @@ def measure(folder: Path, table: Table, *, rounds: int, seconds: float, longest:
         rate = statistics.median(one["per_second"] for one, _ in pairs) / 2
         half = [short.load(2 * seconds, rate=rate) for _ in range(rounds)]
         table.tail("p99 over p50 at half that load", half, "<=5")
+        fewer = [short.load(seconds, connections=CONNECTIONS // 2) for _ in range(rounds)]
+        table.tail("with half as many connections instead", fewer, "<=5")
         noise = [yardstick.load(2 * seconds, rate=rate) for _ in range(rounds)]
         table.tail("the bare handler's, at the same load", noise)
         idle = servers.enter_context(started(FEATURES, HERE / "idle_service.py"))
