@@ -164,6 +164,12 @@ def ratios(pairs: list[tuple[dict[str, float], dict[str, float]]], name: str) ->
     return [one[name] / other[name] for one, other in pairs]
 
 
+def with_rewards(server: Server, rounds: int, seconds: float) -> list[dict[str, float]]:
+    """Loads of half as many decisions, each followed by its reward, as the server can meet."""
+    rate = server.load(seconds, rewards=True)["per_second"] / 2
+    return [server.load(2 * seconds, rate=rate, rewards=True) for _ in range(rounds)]
+
+
 class Table:
     """The lines, and whether all targets were met."""
 
@@ -213,8 +219,8 @@ def measure(folder: Path, table: Table, *, rounds: int, seconds: float, longest:
         machine = [idle.load(2 * seconds, rate=rate)["p99"] for _ in range(rounds)]
         p50 = statistics.median(one["p50"] for one in half)
         table.line("p99 without any work over that p50", [p99 / p50 for p99 in machine])
-        mixed = [short.load(2 * seconds, rate=rate / 2, rewards=True) for _ in range(rounds)]
-        table.tail("the same, half of the requests rewards", mixed, "<=5")
+        mixed = with_rewards(short, rounds, seconds)
+        table.tail("with a reward for each, at half of such a load", mixed, "<=5")
     with ExitStack() as servers:
         short = servers.enter_context(service(folder / "short.db", FEATURES))
         long = servers.enter_context(service(folder / "long.db", FEATURES))
@@ -224,8 +230,7 @@ def measure(folder: Path, table: Table, *, rounds: int, seconds: float, longest:
     for n_features in (20, 93):
         write_history(folder / f"{n_features}.db", n_features, 1000)
         with service(folder / f"{n_features}.db", n_features) as wide:
-            rate = wide.load(seconds, rewards=True)["per_second"] / 2
-            mixed = [wide.load(2 * seconds, rate=rate, rewards=True) for _ in range(rounds)]
+            mixed = with_rewards(wide, rounds, seconds)
         table.tail(f"p99 over p50 at half load with rewards, {n_features} features", mixed)
 
 
