@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dependent_rows import dependent_rows
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.memory import allocate
 from greedyfirst.models import least_squares, summary
@@ -324,11 +325,9 @@ def test_merging_keeps_features_of_small_units():
 # Here a complement known to 1e-11 instead of 1e-16 cost the estimate its accuracy.
 @example(seed=3699, d=7, rank=3, n=43, exponents=[4, 0, -1, 4, -2, 4, -4, 1])
 def test_any_design_of_any_rank(seed, d, rank, n, exponents):
-    """Rows of whole numbers: dependence between columns is exact, independence well conditioned."""
+    """Columns that depend on one another exactly, in units far apart."""
     rng = np.random.default_rng(seed)
-    rank = min(rank, d)
-    mixing = np.hstack([np.eye(rank), rng.integers(-1, 2, size=(rank, d - rank))])
-    rows = rng.integers(-3, 4, size=(n, rank)) @ mixing @ np.eye(d)[rng.permutation(d)]
+    rows = dependent_rows(rng, n, d, min(rank, d))
     rows = np.ascontiguousarray(rows * np.float_power(4.0, exponents[:d]))
     rewards = rng.normal(size=n)
     model = new_model(d)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dependent_rows import dependent_rows
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.models.span import widen
 
@@ -86,9 +87,7 @@ def test_features_whose_scales_differ_by_ten_to_the_eight():
 def test_units_and_lengths_do_not_change_the_rank(seed, d, rank, n, reach):
     """Each feature in a unit of 4 to any power up to ``reach``, then each row longer or shorter."""
     rng = np.random.default_rng(seed)
-    rank = min(rank, d)
-    mixing = np.hstack([np.eye(rank), rng.integers(-1, 2, size=(rank, d - rank))])
-    rows = rng.integers(-3, 4, size=(n, rank)) @ mixing @ np.eye(d)[rng.permutation(d)]
+    rows = dependent_rows(rng, n, d, min(rank, d))
     units = np.float_power(4.0, rng.integers(-reach, reach + 1, size=d))
     lengths = np.float_power(4.0, rng.integers(-3, 4, size=(n, 1)))
     assert track(rows * units)[0] == np.linalg.matrix_rank(rows)
