@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 #: What float() would take, but nobody means as a number.
 _NO_NUMBERS = (bool, np.bool_, str, bytes)
 

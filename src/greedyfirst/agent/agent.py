@@ -9,34 +9,41 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from greedyfirst import data_file
-from greedyfirst.agent import answers
-from greedyfirst.agent.diversity_report import DiversityReport
-from greedyfirst.agent.online import (
+from greedyfirst.agent import stored_state
+from greedyfirst.agent.loops import (
     GIVEN,
-    Desk,
-    contribute,
+    Workspace,
+    contribution_loop,
     decide,
     decide_many,
-    foresee,
     learn,
     learn_many,
+    score_next,
 )
-from greedyfirst.agent.reshaping import copy_arms
-from greedyfirst.compilation import entry
-from greedyfirst.held import hold
+from greedyfirst.compiling.kernels import compiled
+from greedyfirst.compiling.records import Built, allocate, argument, run
+from greedyfirst.files import data_file
 from greedyfirst.links import Identity
-from greedyfirst.links.link import check_rewards, means
-from greedyfirst.memory import allocate, layout
-from greedyfirst.models.generalized_linear import GeneralizedLinear, link_of
-from greedyfirst.policies import GreedyFirst, Policy
+from greedyfirst.links.link import check_rewards, link_of, means
+from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.description import describe, from_description
-from greedyfirst.policies.diversity_watch import ALARMS, DECIDED, DROPPED
-from greedyfirst.policies.policy import FOREIGN, compiled_for, init
+from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport
+from greedyfirst.policies.greedy_first import phases, report, watch
+from greedyfirst.policies.loops import loop_for, new_state
+from greedyfirst.policies.policy import FOREIGN, Policy
 from greedyfirst.policies.selection import selection_probabilities
-from greedyfirst.validation import FloatArray, array, names, number, whole_number, wrong
+from greedyfirst.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    array,
+    names,
+    number,
+    whole_number,
+    wrong,
+)
 
 FIRST_ROOM = 1024
 _FLOAT64 = np.dtype(np.float64)
@@ -98,20 +105,22 @@ class Agent:
     def _allocate(self) -> None:
         """Make the state for the current arms, and the compiled calls that work on it."""
         n_arms, n_features = len(self.arm_names), len(self.feature_names)
-        self.record = self.policy.record(n_arms, n_features)
-        self.buffer, self.state = allocate(
-            partial(init, self.record, n_arms, n_features), self.room
-        )
-        self._eligible, self._eligible_once = np.ones(n_arms), np.ones(n_arms)
-        self._forced = np.zeros(1)
+        policy, seed = self.policy, self.seed
+        self.options = policy.options(n_arms, n_features)
+        self.buffer, self.state = new_state(self.options, n_arms, n_features, self.room)
+        self._watch = policy.watch(self.state)
+        parts = {"policy": self.options, "state": self.state}
+        sizes = {"n_arms": n_arms, "d": n_features}
+        _, work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
+        work.eligible[:] = work.eligible_once[:] = 1.0
+        self._work, self._eligible = work, work.eligible
+        self._given_work = argument(work) if policy.is_compiled() else work
         self._shape = (n_features,)
-        watched = isinstance(self.policy, GreedyFirst)
-        self._watch: FloatArray | None = self.state.watch.numbers if watched else None
-        policy = type(self.policy)
-        call = np.zeros(n_features), self._eligible, self._eligible_once, self._forced
-        self._desk = hold(Desk(self.record, self.state, *call))
-        self._decide = entry(compiled_for(decide, policy), self._desk, 1, GIVEN, 0, self.seed)
-        self._learn = entry(compiled_for(learn, policy), self._desk, 1, GIVEN, 0, 0.0)
+        self._decide = compiled(self._loop(decide), work, 1, GIVEN, 0, seed)
+        self._learn = compiled(self._loop(learn), work, 1, GIVEN, 0, 0.0)
+
+    def _loop(self, function: Callable[..., Built]) -> Callable[..., Built]:
+        return loop_for(function, self.policy, self.options, self.state)
 
     @property
     def n_arms(self) -> int:
@@ -124,12 +133,9 @@ class Agent:
         return len(self.feature_names)
 
     @property
-    def dropped(self) -> NDArray[np.bool_]:
+    def dropped(self) -> BoolArray:
         """Which arms are never chosen any more (n_arms,)."""
-        if isinstance(self.policy, GreedyFirst):
-            by_policy = self.state.watch.arms[:, DROPPED] != 0.0
-            return np.asarray(self._dropped | by_policy)
-        return self._dropped.copy()
+        return self._dropped.copy() if self._watch is None else self._dropped | self._watch.dropped
 
     @property
     def rewards(self) -> int:
@@ -139,12 +145,17 @@ class Agent:
     @property
     def forced(self) -> bool:
         """Whether the last ``choose`` had to take its arm: an initial pull or a forced sample."""
-        return bool(self._forced[0])
+        return self._work.forced
 
     @property
     def alarms(self) -> int:
         """Alarms of Greedy-First so far, and answers to them."""
-        return 0 if self._watch is None else int(self._watch[ALARMS])
+        return 0 if self._watch is None else self._watch.alarms
+
+    @property
+    def explores(self) -> bool:
+        """Whether Greedy-First's fallback decides."""
+        return self._watch is not None and self._watch.explores
 
     # ---------------------------------------------------------------- decisions and rewards
 
@@ -152,21 +163,19 @@ class Agent:
         """The arm for this context, among the ``eligible`` ones (all that are not dropped)."""
         given = self._given(context)
         if eligible is not None:
-            self._eligible_once[:] = self._mask(eligible)
+            self._work.eligible_once[:] = self._mask(eligible)
         step = self.decisions + 1
-        arm: int = self._decide(self._desk, step, given, eligible is not None, self.seed)
+        arm: int = self._decide(self._given_work, step, given, eligible is not None, self.seed)
         if arm < 0:
             array("context", context, self._shape)
         self.decisions = step
         return arm
 
-    def choose_many(self, contexts: ArrayLike) -> NDArray[np.int64]:
+    def choose_many(self, contexts: ArrayLike) -> IntArray:
         """Arms for several contexts: those of ``choose``, one by one, without rewards between."""
         rows = array("contexts", contexts, (None, self.n_features))
         arms = np.zeros(len(rows), np.int64)
-        compiled_for(decide_many, type(self.policy))(
-            self.record, self.state, self.decisions + 1, rows, self._eligible, self.seed, arms
-        )
+        run(self._loop(decide_many), self._work, self.decisions + 1, rows, self.seed, arms)
         self.decisions += len(rows)
         return arms
 
@@ -188,8 +197,8 @@ class Agent:
         if self.joined + self.foreign >= self.room:
             self._make_room(1)
         if self._watch is not None:
-            self._watch[DECIDED] = self.decisions
-        bad = self._learn(self._desk, step, given, arm, reward)
+            self._watch.decided = self.decisions
+        bad = self._learn(self._given_work, step, given, arm, reward)
         if bad:
             array("context", context, self._shape)
             number("reward", reward)
@@ -220,10 +229,9 @@ class Agent:
         steps = np.full(len(rows), FOREIGN, np.int64)
         steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
         if self._watch is not None:
-            self._watch[DECIDED] = self.decisions
-        compiled_for(learn_many, type(self.policy))(
-            self.record, self.state, steps, rows, chosen.astype(np.int64), values
-        )
+            self._watch.decided = self.decisions
+        arm_numbers = chosen.astype(np.int64)
+        run(self._loop(learn_many), self._work, steps, rows, arm_numbers, values)
         self.joined += decided
         self.foreign += len(rows) - decided
 
@@ -236,11 +244,11 @@ class Agent:
         self._move()
 
     def _move(self) -> None:
-        """Go on with the same state in other memory, for the policy and room as they are now."""
+        """Go on with the same state in other memory, for the policy, arms and room as they are."""
         before, eligible = self.state, self._eligible
         self._allocate()
-        copy_arms(before, self.state)
-        self._eligible[:] = eligible
+        stored_state.fill(self.state, dict(before.arrays()))
+        self._eligible[: len(eligible)] = eligible
 
     def _given(self, context: ArrayLike) -> FloatArray:
         """A context as the compiled calls take it; they see to it that it is finite."""
@@ -292,28 +300,27 @@ class Agent:
     def explain(self, context: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The expected rewards and the contributions that add up to them."""
         x = np.ascontiguousarray(self._given(context))
-        model = self.state.model
+        model = getattr(self.state, "model", None)
+        if model is None:
+            raise wrong("policy", self.policy, "one that keeps estimates, to explain a decision")
         parts, predictors = np.empty((self.n_arms, self.n_features)), np.empty(self.n_arms)
-        if not contribute(model.estimate, x, parts, predictors):
+        estimate = np.ascontiguousarray(model.estimate)
+        if not contribution_loop()(estimate, x, parts, predictors):
             array("context", context, self._shape)
-        if isinstance(model, GeneralizedLinear):
-            return means(link_of(model.link), predictors), parts
-        return predictors, parts
+        link = getattr(model, "link", None)
+        return (predictors if link is None else means(link_of(link), predictors)), parts
 
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
         x = array("context", context, (self.n_features,))
-        due = np.zeros(1, np.int64)
-        compiled_for(foresee, type(self.policy))(
-            self.record, self.state, self.decisions + 1, x, self._eligible, due
-        )
-        if due[0] >= 0:
-            return np.array(np.arange(self.n_arms) == due[0], dtype=np.float64)
-        return selection_probabilities(self.state.outlook, self._eligible)
+        due = run(self._loop(score_next), self._work, self.decisions + 1, x)
+        if due >= 0:
+            return np.array(np.arange(self.n_arms) == due, dtype=np.float64)
+        return selection_probabilities(self.state.scores, self._eligible)
 
     def diversity(self) -> DiversityReport:
         """Each arm's pulls, smallest eigenvalue, threshold and weakest direction."""
-        return answers.report(self)
+        return report.report(self)
 
     # ---------------------------------------------------------------- the decision-maker
 
@@ -321,39 +328,39 @@ class Agent:
         """Never choose this arm again; Greedy-First goes on greedily without it."""
         dropped = self._arm(arm)
         self._forgo(dropped, arm)
-        if isinstance(self.policy, GreedyFirst):
-            answers.stop_watching(self, dropped, dropped=True)
+        if self._watch is not None:
+            ANSWERS["drop"].apply(self, dropped)
 
     def retire_arm(self, arm: int | str) -> None:
         """Never choose this arm again, and change nothing else: whoever decides goes on."""
         retired = self._arm(arm)
         self._forgo(retired, arm)
-        if isinstance(self.policy, GreedyFirst):
-            answers.leave_out(self, retired, dropped=True)
+        if self._watch is not None:
+            watch.leave_out(self._watch, retired, dropped=True)
 
     def keep_greedy(self, arm: int | str) -> None:
         """Go on greedily in spite of this arm's alarm, and do not test it any more."""
         kept = self._arm(arm)
-        self._need_greedy_first("keep_greedy")
-        answers.stop_watching(self, kept, dropped=False)
+        self._watched("keep_greedy")
+        ANSWERS["hold"].apply(self, kept)
 
     def explore(self) -> None:
         """Let the fallback decide from now on."""
-        self._need_greedy_first("explore")
-        if not self.state.explores:
-            answers.explore(self)
+        culprit = self._watched("explore").culprit
+        ANSWERS["explore"].apply(self, culprit)
 
     def watch_again(self, arm: int | str) -> None:
         """Test this arm again, whose alarm had been left to the decision-maker."""
-        watched = self._arm(arm)
-        self._need_greedy_first("watch_again")
-        if self.dropped[watched]:
+        number = self._arm(arm)
+        watched = self._watched("watch_again")
+        if self.dropped[number]:
             raise wrong("arm", arm, "an arm that has not been dropped")
-        answers.watch_again(self, watched)
+        watched.exempt[number] = False
+        watch.test_soon(self.options, watched)
 
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
-        self._need_greedy_first("answer_alarms")
+        self._watched("answer_alarms")
         self.policy = replace(self.policy, on_alarm=on_alarm)  # type: ignore[call-arg]
         self._move()
 
@@ -364,9 +371,10 @@ class Agent:
         self._dropped[number] = True
         self._eligible[number] = 0.0
 
-    def _need_greedy_first(self, answer: str) -> None:
-        if not isinstance(self.policy, GreedyFirst):
+    def _watched(self, answer: str) -> watch.Watch:
+        if self._watch is None:
             raise wrong("policy", self.policy, f"GreedyFirst for {answer}(): others raise no alarm")
+        return self._watch
 
     def add_arm(self, name: str | None = None, *, initial_pulls: int | None = None) -> int:
         """Add an arm at run time; returns its number.
@@ -377,22 +385,26 @@ class Agent:
         """
         added = f"arm {self.n_arms}" if name is None else name
         arm_names = names("name", (*self.arm_names, added), self.n_arms + 1)
-        policy = self.policy
-        exploits = policy.greedy_policy() if isinstance(policy, GreedyFirst) else policy
-        own = getattr(exploits, "initial_pulls", 0) or self.n_features
+        own = self._first_pulls() or self.n_features
         pulls = (
             own
             if initial_pulls is None
             else whole_number("initial_pulls", initial_pulls, at_least=0)
         )
-        before = self.state
         self.arm_names = arm_names
-        self._allocate()
-        copy_arms(before, self.state)
         self._dropped = np.append(self._dropped, False)
-        self._eligible[self._dropped] = 0.0
-        answers.admit(self, pulls)
+        self._move()
+        if self._watch is not None:
+            phases.admit(self, pulls)
+        elif hasattr(self.state, "initial"):
+            arm, own = self.n_arms - 1, self.options.initial_pulls
+            first_pulls.admit(self.state.initial, arm, self.decisions, pulls, own)
         return self.n_arms - 1
+
+    def _first_pulls(self) -> int:
+        """Pulls that the policy gives each arm before its first own choice."""
+        options = self.options if self._watch is None else self.options.greedy
+        return int(getattr(options, "initial_pulls", 0))
 
     # ---------------------------------------------------------------- files
 
@@ -407,12 +419,12 @@ class Agent:
             "foreign": self.foreign,
             "dropped": self._dropped.tolist(),
             "room": self.room,
-            "layout": layout(self.state),
+            "fields": self.state.places(self.buffer),
         }
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file of plain data."""
-        data_file.write(path, "agent", self._header(), {"state": self.buffer})
+        data_file.write(path, "agent", self._header(), {stored_state.BUFFER: self.buffer})
 
     def to_bytes(self) -> bytes:
         """What :meth:`save` writes to a file, but quickly made: it is not compressed."""
@@ -420,7 +432,7 @@ class Agent:
 
     def copied(self) -> Callable[[], bytes]:
         """Copy everything now: what is returned makes bytes of the copy, later, on any thread."""
-        state = {"state": self.buffer.copy()}
+        state = {stored_state.BUFFER: self.buffer.copy()}
         return partial(data_file.pack, "agent", self._header(), state, compressed=False)
 
     @classmethod
@@ -452,14 +464,15 @@ class Agent:
                 agent.room = room
                 agent._allocate()
             agent._dropped[:] = header["dropped"]
-            stored = arrays["state"]
+            stored_state.restore(agent.state, agent.buffer, header, arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a complete agent file: {error}") from error
-        if stored.shape != agent.buffer.shape or header.get("layout") != layout(agent.state):
-            raise ValueError(f"{path} holds a state of another release's layout")
-        agent.buffer[:] = stored
         agent._eligible[agent._dropped] = 0.0
         return agent
+
+    def __reduce__(self) -> Any:
+        """A copy is another agent with the same state."""
+        return Agent.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return (

@@ -17,7 +17,7 @@ from greedyfirst.cli.table_options import (
     Normalise,
     Standardise,
 )
-from greedyfirst.pictures import save_picture
+from greedyfirst.files.pictures import save_picture
 from greedyfirst.validation import whole_number
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
 from greedyfirst.validation import number, whole_number, wrong
-from greedyfirst.whole_file import whole_file
+from greedyfirst.files.atomic_write import atomic_write
 
 ROWS_PER_IMPORT = 1000
 #: Of rows as JSON: a body may have 1 MB, and says who and why too.
@@ -211,7 +211,7 @@ class Client:
         status, content = self._exchange.ask("GET", address, None, {}, patient=True)
         if not content.startswith(b"PAR1"):
             raise _not_ours(status, content)
-        with whole_file(Path(path)) as temporary:
+        with atomic_write(Path(path)) as temporary:
             temporary.write_bytes(content)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from greedyfirst.experiments.conservatism import simulate_greedy, simulate_greedy_first
-from greedyfirst.pictures import save_picture
+from greedyfirst.files.pictures import save_picture
 from greedyfirst.problems import ContextDistribution, GaussianNoise, LinearProblem
 from greedyfirst.theory import (
     EigenvalueSample,

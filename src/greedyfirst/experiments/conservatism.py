@@ -15,17 +15,16 @@ runs that have dropped an arm are not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from greedyfirst.compilation import entry
-from greedyfirst.memory import allocate
-from greedyfirst.models.least_squares import ESTIMATE
+from greedyfirst.compiling.kernels import compiled
+from greedyfirst.compiling.records import argument
 from greedyfirst.policies import Greedy, GreedyFirst
-from greedyfirst.policies.policy import compiled_for, init, update, weigh
+from greedyfirst.policies.loops import loop_for, new_state
+from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
 from greedyfirst.problems import LinearProblem
 from greedyfirst.simulation import simulate
@@ -93,9 +92,9 @@ def follow(
     for t in range(contexts.shape[0]):
         step = t + 1
         context = contexts[t]
-        arm = weigh(policy, state, step, context, eligible)
+        arm = score(policy, state, step, context, eligible)
         if arm < 0:
-            arm = select(state.outlook, eligible, seed, step)
+            arm = select(state.scores, eligible, seed, step)
         if regrets[t, arm] >= limits[2]:
             noted[ERRED] = step
         update(policy, state, step, context, arm, rewards[t, arm])
@@ -104,7 +103,7 @@ def follow(
         for other in range(n_arms):
             distance = 0.0
             for i in range(truth.shape[1]):
-                error = state.model.vectors[other, ESTIMATE, i] - truth[other, i]
+                error = state.model.estimate[other, i] - truth[other, i]
                 distance += error * error
             if distance >= limits[1]:
                 noted[LEFT] = step
@@ -140,13 +139,14 @@ def simulate_greedy(
     radius = h / (2 * number("x_max", x_max, above=0))
     horizon = whole_number("horizon", horizon, at_least=K * initial_pulls + 1)
     n_runs = whole_number("n_runs", n_runs, at_least=1)
-    record = Greedy(initial_pulls=initial_pulls).record(K, d)
-    buffer, state = allocate(partial(init, record, K, d), horizon)
+    policy = Greedy(initial_pulls=initial_pulls)
+    options = policy.options(K, d)
+    buffer, state = new_state(options, K, d, horizon)
     fresh, eligible, noted = buffer.copy(), np.ones(K), np.zeros(2)
     limits = np.array([K * initial_pulls, radius**2, h])
     empty = np.zeros((0, K))
     arguments = (np.zeros((0, d)), empty, empty, eligible, np.zeros((K, d)), limits, noted)
-    run = entry(compiled_for(follow, Greedy), record, state, 0, *arguments)
+    loop = compiled(loop_for(follow, policy, options, state), options, state, 0, *arguments)
     inside = mild = 0
     for instance in range(n_runs):
         source = np.random.SeedSequence(seed, spawn_key=(instance,))
@@ -154,7 +154,8 @@ def simulate_greedy(
         draw = problem.draw(np.random.default_rng(source), horizon)
         ties = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
         buffer[:], noted[:] = fresh, 0.0
-        run(record, state, ties, *draw, eligible, truth, limits, noted)
+        records = argument(options), argument(state)
+        loop(*records, ties, *draw, eligible, truth, limits, noted)
         inside += int(noted[LEFT] == 0)
         mild += int(noted[ERRED] <= horizon // 2)
     return GreedyShares(

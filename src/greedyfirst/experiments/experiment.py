@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greedyfirst.experiments.published import Final
-from greedyfirst.pictures import SIZE, save_picture
+from greedyfirst.files.pictures import SIZE, save_picture
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem

@@ -17,7 +17,7 @@ from greedyfirst.experiments.figure1 import (
     T0,
     Figure1,
 )
-from greedyfirst.pictures import save_picture
+from greedyfirst.files.pictures import save_picture
 
 COLOURS = {2: "#d1495b", 5: "#edae49", 20: "#0b6e4f", 100: "#30638e"}
 LAMBDA0_COLOURS = ("#30638e", "#d1495b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import inline_kernel
+from greedyfirst.compiling.kernels import inline_kernel
 from greedyfirst.links.link import Link
 from greedyfirst.links.logistic import Logistic
 

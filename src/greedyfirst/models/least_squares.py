@@ -24,34 +24,23 @@ G is needed only there and in the switch test: rows wait in blocks of ``BLOCK`` 
 adding four at once costs little more than adding one (:func:`settle`).
 
 Where :math:`G^+` is not needed, rows only enter G, m and the span: while G is singular and the
-estimate another than the minimum-norm one, and while nobody asks for an arm's estimate
-(``UNASKED``), until :func:`catch_up` computes it.
+estimate another than the minimum-norm one, and while an arm's estimate is paused, until
+:func:`catch_up` computes it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from greedyfirst.compilation import (
-    INLINE_OPTIONS,
-    Routine,
-    array_at,
-    call,
-    kernel,
-    pointer,
-    rare_kernel,
-    template_kernel,
-)
-from greedyfirst.linalg import add_outer, copy, invert, multiply, orthogonalise
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import entry, inline_kernel, kernel
+from greedyfirst.compiling.records import Memory, Record, flags, floats, integers, run
 from greedyfirst.models.ridge import ridge
 from greedyfirst.models.span import widen
-from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, add_multiples, inner
+from greedyfirst.numerics.matrices import add_outer, invert, multiply, orthogonalise
+from greedyfirst.numerics.vectors import add_multiple, add_multiples, copy, inner
+from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 #: What the estimate is while an arm's Gram matrix is singular: 0 (Algorithm 1 as printed), ridge
 #: regression with penalty λ_max(G)/n² (the practice of the paper's figures), or minimum norm.
@@ -67,199 +56,175 @@ LOOSENING = 1e-12
 # Z is accurate to 1e-13 or better: its squares say nothing of features below this share of G.
 ROUNDING_SCALE = 1e-20
 
-# Per arm: rows seen, their rank, growth of det G since the last refresh, rows at that refresh,
-# rows not yet in G, q² of the ridge's inverse, 1 while nobody asks for the estimate.
-NUMBERS = 7
-COUNT, RANK, GROWTH, FRESH, WAITING, PENALTY, UNASKED = range(NUMBERS)
-# Per arm: m, G⁺m while G is singular, the estimate that decisions use (G⁺m once G is regular), the
-# ridge's last guess at G's first eigenvector, `span`'s units, and the waiting rows from ROWS on.
-MOMENT, SOLUTION, ESTIMATE, TOP, UNITS, ROWS = range(6)
-# Per arm: G (but for the waiting rows), G⁺, the orthogonal matrix of `span`, and (G + q²I)⁻¹ while
-# G is singular and the estimate a ridge.
-GRAM, INVERSE, BASIS, RIDGE_INVERSE = range(4)
-# Scratch rows: v = G⁺x, the part of x outside the span, a reflector; then two matrices.
-GAIN, OUTSIDE, REFLECTOR = range(3)
 
+class LeastSquares(Record):
+    """Sufficient statistics and estimates of all arms."""
 
-class LeastSquares(NamedTuple):
-    """Sufficient statistics and estimates of all arms, in few arrays: each costs compile time."""
-
-    numbers: FloatArray  # (n_arms, NUMBERS)
-    vectors: FloatArray  # (n_arms, ROWS + BLOCK, d)
-    matrices: FloatArray  # (n_arms, 4, d, d)
-    scratch: FloatArray  # (3, d)
-    scratch_matrices: FloatArray  # (2, d, d)
-    observe_routine: int  # addresses in this process, as the next
-    repair_routine: int
-
-    @property
-    def pulls(self) -> FloatArray:
-        """Rows seen (n_arms,)."""
-        return self.numbers[:, COUNT]
-
-    @property
-    def estimate(self) -> FloatArray:
-        """What decisions use (n_arms, d)."""
-        return self.vectors[:, ESTIMATE]
+    #: Rows seen, and their rank.
+    pulls: IntArray = integers("n_arms")
+    rank: IntArray = integers("n_arms")
+    #: Growth of det G since the last refresh, and the rows seen at that refresh.
+    growth: FloatArray = floats("n_arms")
+    refreshed_at: IntArray = integers("n_arms")
+    #: Rows that are not yet in G, and how many there are.
+    rows: FloatArray = floats("n_arms", BLOCK, "d")
+    waiting: IntArray = integers("n_arms")
+    #: Whether estimates rest, since nobody looks at them.
+    paused: BoolArray = flags("n_arms")
+    #: G but for the waiting rows, m, and G⁺.
+    settled_gram: FloatArray = floats("n_arms", "d", "d")
+    moment: FloatArray = floats("n_arms", "d")
+    inverse: FloatArray = floats("n_arms", "d", "d")
+    #: G⁺m while G is singular; the estimate that decisions use (G⁺m once G is regular).
+    solution: FloatArray = floats("n_arms", "d")
+    estimate: FloatArray = floats("n_arms", "d")
+    #: The span of the rows: its orthogonal matrix, and the features' units.
+    basis: FloatArray = floats("n_arms", "d", "d")
+    units: FloatArray = floats("n_arms", "d")
+    #: Of a ridge while G is singular: q², (G + q²I)⁻¹, and the last guess at G's first eigenvector.
+    penalty: FloatArray = floats("n_arms")
+    ridge_inverse: FloatArray = floats("n_arms", "d", "d")
+    first_direction: FloatArray = floats("n_arms", "d")
+    # Scratch: v = G⁺x, the part of x outside the span, a reflector, and two matrices.
+    gain: FloatArray = floats("d")
+    outside: FloatArray = floats("d")
+    reflector: FloatArray = floats("d")
+    matrix: FloatArray = floats("d", "d")
+    other_matrix: FloatArray = floats("d", "d")
+    ridge_scratch: FloatArray = floats(3, "d")
 
     @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d), the waiting rows included."""
-        rows = self.vectors[:, ROWS:] * (
-            np.arange(BLOCK)[None, :, None] < self.numbers[:, WAITING][:, None, None]
-        )
-        result: FloatArray = self.matrices[:, GRAM] + np.einsum("kbi,kbj->kij", rows, rows)
+        counted = np.arange(BLOCK)[None, :, None] < self.waiting[:, None, None]
+        rows = self.rows * counted
+        result: FloatArray = self.settled_gram + np.einsum("kbi,kbj->kij", rows, rows)
         return result
 
 
 def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
     """The state before the first row."""
-    model = LeastSquares(
-        memory.take(n_arms, NUMBERS),
-        memory.take(n_arms, ROWS + BLOCK, d),
-        memory.take(n_arms, 4, d, d),
-        memory.take(3, d),
-        memory.take(2, d, d),
-        OBSERVE.address,
-        REPAIR.address,
-    )
-    model.numbers[:, GROWTH] = 1.0
-    model.matrices[:, BASIS] = np.eye(d)
+    model = LeastSquares(memory, n_arms=n_arms, d=d)
+    model.growth[:] = 1.0
+    model.basis[:] = np.eye(d)
     return model
 
 
+@kernel
 def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row: O(d²)."""
-    observe_row(model, warmup, arm, x, y)
-
-
-def repair(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, undone: float
-) -> None:
-    """What is done rarely: a row while G is singular, a refresh, or all that was left undone."""
-    repair_row(model, warmup, arm, x, y, undone)
-
-
-@template_kernel
-def observe_row(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
-    """The work of :func:`observe`."""
-    d = x.shape[0]
-    numbers, vectors, v = model.numbers[arm], model.vectors[arm], model.scratch[GAIN]
-    inverse, estimate = model.matrices[arm, INVERSE], vectors[ESTIMATE]
-    current = numbers[RANK] == d and numbers[UNASKED] == 0.0
+    v, inverse, estimate = model.gain, model.inverse[arm], model.estimate[arm]
+    current = model.rank[arm] == x.shape[0] and not model.paused[arm]
     error, s = 0.0, 1.0
     if current:
         error = y - inner(estimate, x)
         s += multiply(inverse, x, v)
-    place = int(numbers[WAITING])
-    add_multiple(vectors[MOMENT], y, x)
-    copy(x, vectors[ROWS + place])
-    numbers[COUNT] += 1.0
-    numbers[WAITING] = place + 1.0
+    place = model.waiting[arm]
+    add_multiple(model.moment[arm], y, x)
+    copy(x, model.rows[arm, place])
+    model.pulls[arm] += 1
+    model.waiting[arm] = place + 1
     if place == BLOCK - 1:
-        settle(model.matrices[arm, GRAM], vectors, numbers)
+        settle(model, arm)
     if current:
         add_multiple(estimate, error / s, v)
         add_outer(inverse, v, -1.0 / s)
-        numbers[GROWTH] *= s
-    stale = numbers[GROWTH] > REFRESH_GROWTH or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
-    if stale or not current:
-        repair(model, warmup, arm, x, y, 0.0)
+        model.growth[arm] *= s
+    if is_stale(model, arm) or not current:
+        repair(model, warmup, arm, x, y, False)
+
+
+@inline_kernel
+def is_stale(model: LeastSquares, arm: int) -> bool:
+    """Whether G⁺ must be computed afresh."""
+    rows: int = model.pulls[arm] - model.refreshed_at[arm]
+    return bool(model.growth[arm] > REFRESH_GROWTH or rows >= REFRESH_ROWS)
 
 
 @kernel
-def settle(gram: FloatArray, vectors: FloatArray, numbers: FloatArray) -> None:
+def settle(model: LeastSquares, arm: int) -> None:
     """Add an arm's waiting rows to its G."""
+    gram, rows = model.settled_gram[arm], model.rows[arm]
     d = gram.shape[0]
-    n = int(numbers[WAITING])
-    numbers[WAITING] = 0.0
+    n = model.waiting[arm]
+    model.waiting[arm] = 0
     if n == 1:
-        add_outer(gram, vectors[ROWS], 1.0)
+        add_outer(gram, rows[0], 1.0)
         return
     for k in range(n, BLOCK):
         for i in range(d):
-            vectors[ROWS + k, i] = 0.0
-    rows = (vectors[ROWS], vectors[ROWS + 1], vectors[ROWS + 2], vectors[ROWS + 3])
+            rows[k, i] = 0.0
+    four = (rows[0], rows[1], rows[2], rows[3])
     for i in range(d):
-        add_multiples(gram[i], (rows[0][i], rows[1][i], rows[2][i], rows[3][i]), rows)
+        add_multiples(gram[i], (four[0][i], four[1][i], four[2][i], four[3][i]), four)
 
 
-@rare_kernel
-def repair_row(
-    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, undone: float
+@kernel
+def repair(
+    model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: bool
 ) -> None:
-    """The work of :func:`repair`: O(d³)."""
+    """What is done rarely, O(d³): a row while G is singular, a refresh, or all that was paused."""
     d = x.shape[0]
-    numbers, vectors, matrices = model.numbers[arm], model.vectors[arm], model.matrices[arm]
-    catching_up = undone != 0.0
-    known = numbers[UNASKED] == 0.0 and (numbers[RANK] == d or warmup == PINV)
-    if numbers[RANK] < d and not catching_up:
-        observe_while_singular(numbers, vectors, matrices, x, y, model.scratch, known)
-    if numbers[UNASKED] != 0.0 and not catching_up:
+    known = not model.paused[arm] and (model.rank[arm] == d or warmup == PINV)
+    if model.rank[arm] < d and not catching_up:
+        observe_while_singular(model, arm, x, y, known)
+    if model.paused[arm] and not catching_up:
         return
-    settle(matrices[GRAM], vectors, numbers)
-    grown = numbers[GROWTH] > REFRESH_GROWTH
-    stale = catching_up or grown or numbers[COUNT] - numbers[FRESH] >= REFRESH_ROWS
-    if stale and (numbers[RANK] == d or warmup == PINV):
-        must = catching_up or not known
-        refresh(numbers, vectors, matrices, model.scratch, model.scratch_matrices, must)
-    if numbers[RANK] < d and warmup == RIDGE:
-        fresh = catching_up or numbers[COUNT] % REFRESH_ROWS == 0.0
-        numbers[PENALTY] = ridge(
-            matrices[GRAM],
-            vectors[MOMENT],
-            numbers[COUNT],
+    settle(model, arm)
+    if (catching_up or is_stale(model, arm)) and (model.rank[arm] == d or warmup == PINV):
+        refresh(model, arm, catching_up or not known)
+    if model.rank[arm] < d and warmup == RIDGE:
+        fresh = catching_up or model.pulls[arm] % REFRESH_ROWS == 0
+        model.penalty[arm] = ridge(
+            model.settled_gram[arm],
+            model.moment[arm],
+            float(model.pulls[arm]),
             x,
-            0.0 if fresh else numbers[PENALTY],
-            matrices[RIDGE_INVERSE],
-            vectors[TOP],
-            vectors[ESTIMATE],
-            model.scratch,
-            model.scratch_matrices[0],
+            0.0 if fresh else model.penalty[arm],
+            model.ridge_inverse[arm],
+            model.first_direction[arm],
+            model.estimate[arm],
+            model.ridge_scratch,
+            model.matrix,
         )
-    elif numbers[RANK] < d and warmup == PINV:
-        copy(vectors[SOLUTION], vectors[ESTIMATE])
+    elif model.rank[arm] < d and warmup == PINV:
+        copy(model.solution[arm], model.estimate[arm])
 
 
-@template_kernel
+@kernel
 def catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
-    """Bring an arm's estimate up to date that nobody had asked for: O(d³)."""
-    repair(model, warmup, arm, model.vectors[arm, ROWS], 0.0, 1.0)
+    """Bring an arm's paused estimate up to date: O(d³)."""
+    repair(model, warmup, arm, model.gain, 0.0, True)
 
 
-def ask_again(model: LeastSquares, warmup: int) -> None:
-    """Bring all estimates up to date and keep them so; for callers that are not compiled."""
-    for arm, numbers in enumerate(model.numbers):
-        if numbers[UNASKED] == 0.0:
-            continue
-        numbers[UNASKED] = 0.0
-        if model.repair_routine:
-            row = model.vectors[arm, ROWS].ctypes.data
-            REPAIR.compiled.ctypes(*addresses(model), warmup, arm, row, 0.0, 1.0)
-        else:
+@entry
+def _resume(model: LeastSquares, warmup: int) -> None:
+    for arm in range(model.paused.shape[0]):
+        if model.paused[arm]:
+            model.paused[arm] = False
             catch_up(model, warmup, arm)
 
 
-@rare_kernel
+def resume(model: LeastSquares, warmup: int) -> None:
+    """Bring all estimates up to date and keep them so; for callers that are not compiled."""
+    run(_resume, model, warmup)
+
+
+@kernel
 def observe_while_singular(
-    numbers: FloatArray,
-    vectors: FloatArray,
-    matrices: FloatArray,
-    x: FloatArray,
-    y: float,
-    scratch: FloatArray,
-    known: bool,
+    model: LeastSquares, arm: int, x: FloatArray, y: float, known: bool
 ) -> None:
     """Greville's step, or only the span where G⁺ is not ``known``; at full rank comes a refresh."""
     d = x.shape[0]
-    inverse, solution = matrices[INVERSE], vectors[SOLUTION]
-    v, k = scratch[GAIN], scratch[OUTSIDE]
-    basis, units, rank = matrices[BASIS], vectors[UNITS], int(numbers[RANK])
-    outside = widen(basis, units, rank, x, k, scratch[REFLECTOR])
+    inverse, solution = model.inverse[arm], model.solution[arm]
+    v, k = model.gain, model.outside
+    rank = model.rank[arm]
+    outside = widen(model.basis[arm], model.units[arm], rank, x, k, model.reflector)
     if outside > 0.0:
-        numbers[RANK] += 1.0
-    if numbers[RANK] == d:
-        numbers[GROWTH] = 2.0 * REFRESH_GROWTH
+        rank += 1
+        model.rank[arm] = rank
+    if rank == d:
+        model.growth[arm] = 2.0 * REFRESH_GROWTH
     if not known:
         return
     error = y - inner(solution, x)
@@ -274,12 +239,12 @@ def observe_while_singular(
     else:
         add_multiple(solution, error / s, v)
         add_outer(inverse, v, -1.0 / s)
-        numbers[GROWTH] *= s
-    if numbers[RANK] == d:
-        copy(solution, vectors[ESTIMATE])
+        model.growth[arm] *= s
+    if rank == d:
+        copy(solution, model.estimate[arm])
 
 
-@template_kernel
+@kernel
 def own_scale(gram: FloatArray, z: FloatArray) -> float:
     """The Gram matrix's scale along z, Σ z²diag(G); its mean where that is only rounding."""
     d = z.shape[0]
@@ -292,15 +257,8 @@ def own_scale(gram: FloatArray, z: FloatArray) -> float:
     return trace / d if trace > 0.0 else 1.0
 
 
-@rare_kernel
-def refresh(
-    numbers: FloatArray,
-    vectors: FloatArray,
-    matrices: FloatArray,
-    scratch: FloatArray,
-    scratch_matrices: FloatArray,
-    must: bool,
-) -> None:
+@kernel
+def refresh(model: LeastSquares, arm: int, must: bool) -> None:
     """Compute G⁺ and the solution afresh from G and m.
 
     If G is near singular they are kept as they are, or, where they ``must`` be computed, G's
@@ -310,12 +268,12 @@ def refresh(
     separate: features of small units are not rounded away by those of large ones. One step of
     iterative refinement gives the solution the accuracy of a fresh solve.
     """
-    gram, inverse, basis = matrices[GRAM], matrices[INVERSE], matrices[BASIS]
-    complete, result = scratch_matrices[0], scratch_matrices[1]
-    numbers[FRESH] = numbers[COUNT]
-    numbers[GROWTH] = 1.0
+    gram, inverse, basis = model.settled_gram[arm], model.inverse[arm], model.basis[arm]
+    complete, result = model.matrix, model.other_matrix
+    model.refreshed_at[arm] = model.pulls[arm]
+    model.growth[arm] = 1.0
     d = gram.shape[0]
-    free = d - int(numbers[RANK])
+    free = d - model.rank[arm]
     if free > 1:
         for k in range(free):
             for i in range(d):
@@ -325,88 +283,29 @@ def refresh(
         copy(gram[i], complete[i])
     for k in range(free):
         add_outer(complete, basis[k], own_scale(gram, basis[k]))
-    if not invert(complete, result, scratch[GAIN]):
+    if not invert(complete, result, model.gain):
         if not must:
             return
         for i in range(d):
             complete[i, i] *= 1.0 + LOOSENING
-        if not invert(complete, result, scratch[GAIN]):
+        if not invert(complete, result, model.gain):
             return
     for i in range(d):
         copy(result[i], inverse[i])
     for k in range(free):
         add_outer(inverse, basis[k], -1.0 / own_scale(gram, basis[k]))
-    solution = vectors[SOLUTION] if free > 0 else vectors[ESTIMATE]
-    residual = scratch[GAIN]
+    solve(model, arm, model.solution[arm] if free > 0 else model.estimate[arm])
+
+
+@kernel
+def solve(model: LeastSquares, arm: int, solution: FloatArray) -> None:
+    """The solution G⁺m, with one step of iterative refinement."""
+    gram, inverse, moment = model.settled_gram[arm], model.inverse[arm], model.moment[arm]
+    residual = model.gain
+    d = gram.shape[0]
     for i in range(d):
-        solution[i] = inner(inverse[i], vectors[MOMENT])
+        solution[i] = inner(inverse[i], moment)
     for i in range(d):
-        residual[i] = vectors[MOMENT, i] - inner(gram[i], solution)
+        residual[i] = moment[i] - inner(gram[i], solution)
     for i in range(d):
         solution[i] += inner(inverse[i], residual)
-
-
-# Compiled callers reach `observe` and `repair` by address: see `Routine`.
-MODEL_SIGNATURE = "int64, " * 8
-
-
-@template_kernel
-def pointers(model: LeastSquares) -> tuple[int, ...]:
-    """Addresses, n_arms and d: how a routine is told of a model."""
-    return (
-        pointer(model.numbers),
-        pointer(model.vectors),
-        pointer(model.matrices),
-        pointer(model.scratch),
-        pointer(model.scratch_matrices),
-        model.vectors.shape[0],
-        model.vectors.shape[2],
-        model.repair_routine,
-    )
-
-
-def addresses(model: LeastSquares) -> tuple[int, ...]:
-    """:func:`pointers`, for callers that are not compiled."""
-    found = (array.ctypes.data for array in model if isinstance(array, np.ndarray))
-    return (*found, model.vectors.shape[0], model.vectors.shape[2], model.repair_routine)
-
-
-@template_kernel
-def model_at(a: int, b: int, c: int, d: int, e: int, n: int, size: int, f: int) -> LeastSquares:
-    """The model that :func:`pointers` tells of."""
-    return LeastSquares(
-        array_at(a, (n, NUMBERS)),
-        array_at(b, (n, ROWS + BLOCK, size)),
-        array_at(c, (n, 4, size, size)),
-        array_at(d, (3, size)),
-        array_at(e, (2, size, size)),
-        0,
-        f,
-    )
-
-
-@Routine(f"void({MODEL_SIGNATURE} int64, int64, int64, float64)")
-def OBSERVE(a, b, c, d, e, n, size, f, warmup, arm, x, y):  # type: ignore[no-untyped-def]
-    observe_row(model_at(a, b, c, d, e, n, size, f), warmup, arm, array_at(x, (size,)), y)
-
-
-@Routine(f"void({MODEL_SIGNATURE} int64, int64, int64, float64, float64)")
-def REPAIR(a, b, c, d, e, n, size, f, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
-    model = model_at(a, b, c, d, e, n, size, f)
-    repair_row(model, warmup, arm, array_at(x, (size,)), y, undone)
-
-
-@overload(observe, strict=False, jit_options=INLINE_OPTIONS)
-def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
-    def compiled(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
-        call(model.observe_routine, (*pointers(model), warmup, arm, pointer(x), y))
-
-    return compiled
-
-
-@overload(repair, strict=False, jit_options=INLINE_OPTIONS)
-def _repair(model, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
-    def compiled(model, warmup, arm, x, y, undone):  # type: ignore[no-untyped-def]
-        call(model.repair_routine, (*pointers(model), warmup, arm, pointer(x), y, undone))
-
-    return compiled

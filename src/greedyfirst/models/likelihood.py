@@ -7,81 +7,110 @@ second-order expansion of their likelihood.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from greedyfirst.compilation import inline_kernel, kernel
-from greedyfirst.linalg import copy, quadratic
+from greedyfirst.compiling.kernels import inline_kernel, kernel
+from greedyfirst.compiling.records import Record, flags, floats, integer, integers, part
 from greedyfirst.links.link import curvature, log_likelihood, score
-from greedyfirst.models.least_squares import COUNT
-from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner
+from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.numerics.matrices import quadratic
+from greedyfirst.numerics.vectors import add_multiple, copy, inner
+from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 BLOCK = 64
 
-# Per arm: 1 once the estimate exists; its first and its last block, how many it has, rows in the
-# last; rows folded; 1 while a direction is known that separates its rows.
-EXISTS, FIRST, LAST, BLOCKS, FILLED, FOLDED, SEPARATED = range(7)
-# Per arm: the estimate that decisions use, the direction that separates its rows, Σx² by feature,
-# and the gradient of the folded rows at β = 0.
-ESTIMATE, DIRECTION, SQUARES, FOLDED_GRADIENT = range(4)
-# Per arm: the inverse of minus ℓ's second derivatives, and those of the folded rows.
-INVERSE, FOLDED_CURVATURE = range(2)
-# Scratch vectors and matrices.
-POINT, STEP, TRIAL, GRADIENT = range(4)
-HESSIAN, SOLVED, SQUARED = range(3)
-# Scratch rows of a block: linear predictors, scores, curvatures, products.
-PREDICTOR, SCORES, CURVATURES, PRODUCT = range(4)
 
+class GeneralizedLinear(Record):
+    """Rows and estimates of all arms under a link."""
 
-class Fit(NamedTuple):
-    """What fitting needs of a model: its arrays but for those of least squares."""
+    #: Selects the link's formulas.
+    link: Any = part()
+    #: Least squares of the same rows: their Gram matrices, counts and ranks.
+    linear: LeastSquares = part()
+    #: The estimate that decisions use, and whether it is the maximum likelihood estimate.
+    estimate: FloatArray = floats("n_arms", "d")
+    exists: BoolArray = flags("n_arms")
+    #: The inverse of minus ℓ's second derivatives at the estimate.
+    inverse: FloatArray = floats("n_arms", "d", "d")
+    #: A direction that separates an arm's rows, and whether one is known.
+    direction: FloatArray = floats("n_arms", "d")
+    separated: BoolArray = flags("n_arms")
+    #: Σx² by feature.
+    squares: FloatArray = floats("n_arms", "d")
+    #: An arm's chain of blocks: the first, the last, how many, and the rows in the last.
+    first_block: IntArray = integers("n_arms")
+    last_block: IntArray = integers("n_arms")
+    n_blocks: IntArray = integers("n_arms")
+    filled: IntArray = integers("n_arms")
+    #: Folded rows: how many, their gradient at β = 0, and minus their second derivatives.
+    folded: IntArray = integers("n_arms")
+    folded_gradient: FloatArray = floats("n_arms", "d")
+    folded_curvature: FloatArray = floats("n_arms", "d", "d")
+    #: The pool of blocks: features, rewards, the next block of the chain.
+    features: FloatArray = floats("pool", "d", BLOCK)
+    rewards: FloatArray = floats("pool", BLOCK)
+    next_block: IntArray = integers("pool")
+    #: Blocks that an arm may keep; 0 for all.
+    window: int = integer()
+    # Scratch: of Newton's method, of a block's rows, and matrices.
+    point: FloatArray = floats("d")
+    step: FloatArray = floats("d")
+    trial: FloatArray = floats("d")
+    gradient: FloatArray = floats("d")
+    predictors: FloatArray = floats(BLOCK)
+    scores: FloatArray = floats(BLOCK)
+    curvatures: FloatArray = floats(BLOCK)
+    product: FloatArray = floats(BLOCK)
+    hessian: FloatArray = floats("d", "d")
+    solved: FloatArray = floats("d", "d")
+    squared: FloatArray = floats("d", "d")
 
-    linear_numbers: FloatArray
-    numbers: FloatArray
-    vectors: FloatArray
-    matrices: FloatArray
-    rows: FloatArray
-    scratch: FloatArray
-    scratch_rows: FloatArray
-    scratch_matrices: FloatArray
-    window: int
+    @property
+    def pulls(self) -> IntArray:
+        """Rows seen (n_arms,)."""
+        return self.linear.pulls
+
+    @property
+    def gram(self) -> FloatArray:
+        """Gram matrices (n_arms, d, d)."""
+        return self.linear.gram
 
 
 @inline_kernel
-def predict_block(block: FloatArray, point: FloatArray, out: FloatArray) -> None:
+def predict_block(features: FloatArray, point: FloatArray, out: FloatArray) -> None:
     """Linear predictors of a block's rows."""
     for j in range(BLOCK):
         out[j] = 0.0
     for i in range(point.shape[0]):
-        add_multiple(out, point[i], block[i])
+        add_multiple(out, point[i], features[i])
 
 
 @kernel
-def differentiate(tag: Any, block: FloatArray, point: FloatArray, lanes: FloatArray) -> None:
+def differentiate(model: GeneralizedLinear, block: int, point: FloatArray) -> None:
     """Predictors, scores and curvatures of a block's rows."""
-    z, rewards = lanes[PREDICTOR], block[point.shape[0]]
-    predict_block(block, point, z)
-    scores, curvatures = lanes[SCORES], lanes[CURVATURES]
+    link, rewards = model.link, model.rewards[block]
+    z, scores, curvatures = model.predictors, model.scores, model.curvatures
+    predict_block(model.features[block], point, z)
     for j in range(BLOCK):
         predictor, reward = z[j], rewards[j]
-        first, second = score(tag, predictor, reward), curvature(tag, predictor, reward)
+        first, second = score(link, predictor, reward), curvature(link, predictor, reward)
         scores[j] = first
         curvatures[j] = second
 
 
 @kernel
 def accumulate(
-    block: FloatArray, lanes: FloatArray, gradient: FloatArray, matrix: FloatArray
+    model: GeneralizedLinear, block: int, gradient: FloatArray, matrix: FloatArray
 ) -> None:
     """Add Σ score·x, and the lower half of Σ curvature·xx'; places without a row have x = 0."""
-    d = gradient.shape[0]
-    scores, curvatures, product = lanes[SCORES], lanes[CURVATURES], lanes[PRODUCT]
-    for i in range(d):
-        gradient[i] += inner(block[i], scores)
+    features = model.features[block]
+    scores, curvatures, product = model.scores, model.curvatures, model.product
+    for i in range(gradient.shape[0]):
+        gradient[i] += inner(features[i], scores)
         for j in range(BLOCK):
-            product[j] = block[i, j] * curvatures[j]
+            product[j] = features[i, j] * curvatures[j]
         for k in range(i + 1):
-            matrix[i, k] += inner(product, block[k])
+            matrix[i, k] += inner(product, features[k])
 
 
 @kernel
@@ -93,49 +122,50 @@ def mirror(matrix: FloatArray) -> None:
 
 
 @kernel
-def prior(model: Fit, arm: int, i: int, weight: float) -> float:
+def prior(model: GeneralizedLinear, arm: int, i: int, weight: float) -> float:
     """The ridge's penalty on feature i."""
-    mean_square = model.vectors[arm, SQUARES, i] / model.linear_numbers[arm, COUNT]
+    mean_square = model.squares[arm, i] / model.linear.pulls[arm]
     return weight * (mean_square if mean_square > 0.0 else 1.0)
 
 
 @kernel
-def evaluate(tag: Any, model: Fit, arm: int, point: FloatArray, weight: float) -> None:
+def evaluate(model: GeneralizedLinear, arm: int, point: FloatArray, weight: float) -> None:
     """Gradient and minus the second derivatives of ℓ, less the ridge's penalty, at a point."""
-    gradient, matrix = model.scratch[GRADIENT], model.scratch_matrices[HESSIAN]
-    folded, d = model.matrices[arm, FOLDED_CURVATURE], point.shape[0]
-    for i in range(d):
+    gradient, matrix = model.gradient, model.hessian
+    folded, slopes = model.folded_curvature[arm], model.folded_gradient[arm]
+    for i in range(point.shape[0]):
         penalty = prior(model, arm, i, weight) if weight > 0.0 else 0.0
-        gradient[i] = (
-            model.vectors[arm, FOLDED_GRADIENT, i] - inner(folded[i], point) - penalty * point[i]
-        )
+        gradient[i] = slopes[i] - inner(folded[i], point) - penalty * point[i]
         copy(folded[i], matrix[i])
         matrix[i, i] += penalty
-    place = int(model.numbers[arm, FIRST])
-    for _ in range(int(model.numbers[arm, BLOCKS])):
-        block = model.rows[place]
-        differentiate(tag, block, point, model.scratch_rows)
-        accumulate(block, model.scratch_rows, gradient, matrix)
-        place = int(block[d + 1, 0])
+    block = model.first_block[arm]
+    for _ in range(model.n_blocks[arm]):
+        differentiate(model, block, point)
+        accumulate(model, block, gradient, matrix)
+        block = model.next_block[block]
     mirror(matrix)
 
 
 @kernel
-def objective(tag: Any, model: Fit, arm: int, point: FloatArray, weight: float) -> float:
+def objective(model: GeneralizedLinear, arm: int, point: FloatArray, weight: float) -> float:
     """ℓ, less the ridge's penalty, at a point."""
-    d = point.shape[0]
-    folded = model.matrices[arm, FOLDED_CURVATURE]
-    total = inner(model.vectors[arm, FOLDED_GRADIENT], point) - 0.5 * quadratic(folded, point)
+    folded = model.folded_curvature[arm]
+    total = inner(model.folded_gradient[arm], point) - 0.5 * quadratic(folded, point)
     if weight > 0.0:
-        for i in range(d):
+        for i in range(point.shape[0]):
             total -= 0.5 * prior(model, arm, i, weight) * point[i] * point[i]
-    z = model.scratch_rows[PREDICTOR]
-    place = int(model.numbers[arm, FIRST])
-    for _ in range(int(model.numbers[arm, BLOCKS])):
-        block = model.rows[place]
-        predict_block(block, point, z)
-        last = place == int(model.numbers[arm, LAST])
-        for j in range(int(model.numbers[arm, FILLED]) if last else BLOCK):
-            total += log_likelihood(tag, z[j], block[d, j])
-        place = int(block[d + 1, 0])
+    z = model.predictors
+    block = model.first_block[arm]
+    for _ in range(model.n_blocks[arm]):
+        predict_block(model.features[block], point, z)
+        for j in range(rows_in(model, arm, block)):
+            total += log_likelihood(model.link, z[j], model.rewards[block, j])
+        block = model.next_block[block]
     return total
+
+
+@inline_kernel
+def rows_in(model: GeneralizedLinear, arm: int, block: int) -> int:
+    """How many rows an arm's block has."""
+    last: bool = block == model.last_block[arm]
+    return int(model.filled[arm]) if last else BLOCK

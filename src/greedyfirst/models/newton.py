@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from greedyfirst.compilation import kernel
-from greedyfirst.linalg import copy, invert, multiply, quadratic
-from greedyfirst.models.likelihood import (
-    ESTIMATE,
-    GRADIENT,
-    HESSIAN,
-    POINT,
-    SOLVED,
-    STEP,
-    TRIAL,
-    Fit,
-    evaluate,
-    objective,
-)
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.models.likelihood import GeneralizedLinear, evaluate, objective
+from greedyfirst.numerics.matrices import invert, multiply, quadratic
+from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner
 
 # The ridge's penalty for a feature of mean square 1: a prior of standard deviation 2.5.
 PENALTY = 1.0 / 2.5**2
@@ -35,29 +22,28 @@ NEAR = 1e-2
 
 @kernel
 def advance(
-    tag: Any,
-    model: Fit,
+    model: GeneralizedLinear,
     arm: int,
     point: FloatArray,
     decrement: float,
     weight: float,
 ) -> bool:
-    """Go along STEP, or half of it, …, to where ℓ is higher; derivatives there. False: nowhere.
+    """Go along ``step``, or half of it, …, to where ℓ is higher; derivatives there. False: nowhere.
 
     The slope along the step is ``decrement`` at its start. ℓ is concave: it has risen if the slope
     is not negative at the end, and where it is, ℓ itself decides.
     """
-    step, trial = model.scratch[STEP], model.scratch[TRIAL]
+    step, trial = model.step, model.trial
     share = 1.0
     for _ in range(HALVINGS):
         copy(point, trial)
         add_multiple(trial, share, step)
-        evaluate(tag, model, arm, trial, weight)
-        slope = inner(model.scratch[GRADIENT], step)
+        evaluate(model, arm, trial, weight)
+        slope = inner(model.gradient, step)
         risen = slope >= 0.0 or (decrement <= NEAR and slope >= -0.5 * decrement)
         if not risen and slope > -1e300:
-            before = objective(tag, model, arm, point, weight)
-            risen = objective(tag, model, arm, trial, weight) > before
+            before = objective(model, arm, point, weight)
+            risen = objective(model, arm, trial, weight) > before
         if risen:
             copy(trial, point)
             return True
@@ -66,21 +52,21 @@ def advance(
 
 
 @kernel
-def maximise(tag: Any, model: Fit, arm: int, point: FloatArray, weight: float) -> bool:
+def maximise(model: GeneralizedLinear, arm: int, point: FloatArray, weight: float) -> bool:
     """Newton's method from ``point``, in place; False where it finds no maximum."""
-    matrix, inverse = model.scratch_matrices[HESSIAN], model.scratch_matrices[SOLVED]
-    step = model.scratch[STEP]
-    evaluate(tag, model, arm, point, weight)
+    matrix, inverse = model.hessian, model.solved
+    step = model.step
+    evaluate(model, arm, point, weight)
     for _ in range(ITERATIONS):
-        if not invert(matrix, inverse, model.scratch[TRIAL]):
+        if not invert(matrix, inverse, model.trial):
             return False
-        decrement = multiply(inverse, model.scratch[GRADIENT], step)
+        decrement = multiply(inverse, model.gradient, step)
         if not decrement >= 0.0:
             return False
         if decrement <= TOLERANCE * (1.0 + ROUNDING * quadratic(matrix, point)):
             add_multiple(point, 1.0, step)
             return True
-        if not (decrement < 1e300 and advance(tag, model, arm, point, decrement, weight)):
+        if not (decrement < 1e300 and advance(model, arm, point, decrement, weight)):
             return False
     return False
 
@@ -93,13 +79,13 @@ def zero(point: FloatArray) -> None:
 
 
 @kernel
-def seek(tag: Any, model: Fit, arm: int, weight: float) -> bool:
-    """The maximum into POINT, from there, else from the last estimate, else from 0."""
-    point = model.scratch[POINT]
-    if maximise(tag, model, arm, point, weight):
+def seek(model: GeneralizedLinear, arm: int, weight: float) -> bool:
+    """The maximum into ``point``, from there, else from the last estimate, else from 0."""
+    point = model.point
+    if maximise(model, arm, point, weight):
         return True
-    copy(model.vectors[arm, ESTIMATE], point)
-    if maximise(tag, model, arm, point, weight):
+    copy(model.estimate[arm], point)
+    if maximise(model, arm, point, weight):
         return True
     zero(point)
-    return maximise(tag, model, arm, point, weight)
+    return maximise(model, arm, point, weight)

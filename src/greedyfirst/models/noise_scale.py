@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import inline_kernel
-from greedyfirst.memory import Memory
-from greedyfirst.validation import FloatArray, number
+from greedyfirst.compiling.kernels import inline_kernel
+from greedyfirst.compiling.records import Record
+from greedyfirst.compiling.records import integer as one_integer
+from greedyfirst.compiling.records import number as one_number
+from greedyfirst.validation import number
 
 UNKNOWN = -1.0
 
 
-# The state is one vector: rewards so far, and the sum of their squared residuals.
-COUNT, SQUARES = range(2)
+class NoiseScale(Record):
+    """What the estimate needs."""
+
+    rewards: int = one_integer()
+    #: The sum of their squared residuals.
+    squares: float = one_number()
 
 
 def checked_sigma(sigma: float | None) -> float | None:
@@ -26,23 +32,23 @@ def checked_sigma(sigma: float | None) -> float | None:
     return None if sigma is None else number("sigma", sigma, above=0)
 
 
-def init(memory: Memory) -> FloatArray:
-    """The state (2,)."""
-    return memory.take(2)
+def known_sigma(sigma: float | None) -> float:
+    """``sigma`` as kernels take it."""
+    return UNKNOWN if sigma is None else float(sigma)
 
 
 @inline_kernel
-def observe(noise: FloatArray, residual: float) -> None:
+def observe(noise: NoiseScale, residual: float) -> None:
     """Take in one residual."""
-    noise[COUNT] += 1.0
-    noise[SQUARES] += residual * residual
+    noise.rewards += 1
+    noise.squares += residual * residual
 
 
 @inline_kernel
-def scale(noise: FloatArray, sigma: float, sigma_start: float, n_arms: int, d: int) -> float:
+def scale(noise: NoiseScale, sigma: float, sigma_start: float, n_arms: int, d: int) -> float:
     """``sigma`` if it is known (not negative), else the estimate or its start value."""
     if sigma >= 0.0:
         return sigma
-    if noise[COUNT] > n_arms * d:
-        return math.sqrt(noise[SQUARES] / (noise[COUNT] - d))
+    if noise.rewards > n_arms * d:
+        return math.sqrt(noise.squares / (noise.rewards - d))
     return sigma_start

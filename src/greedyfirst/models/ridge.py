@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import kernel
-from greedyfirst.eigenvalues import largest_eigenvalue
-from greedyfirst.linalg import add_outer, copy, invert, multiply
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.numerics.eigenvalues import largest_eigenvalue
+from greedyfirst.numerics.matrices import add_outer, invert, multiply
+from greedyfirst.numerics.vectors import copy, inner
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import inner
 
 # How far, as a share, p² may be from q²; q² is set so that p² falls through the whole range.
 NEAR = 0.05

@@ -7,32 +7,16 @@ ridge's while there is none.
 
 from __future__ import annotations
 
-from typing import Any
-
-from greedyfirst.compilation import kernel
-from greedyfirst.linalg import copy
+from greedyfirst.compiling.kernels import kernel
 from greedyfirst.models.likelihood import (
     BLOCK,
-    BLOCKS,
-    CURVATURES,
-    ESTIMATE,
-    EXISTS,
-    FILLED,
-    FIRST,
-    FOLDED,
-    FOLDED_CURVATURE,
-    FOLDED_GRADIENT,
-    LAST,
-    POINT,
-    PREDICTOR,
-    SCORES,
-    SQUARES,
-    Fit,
+    GeneralizedLinear,
     accumulate,
     differentiate,
     mirror,
 )
 from greedyfirst.models.newton import PENALTY, seek
+from greedyfirst.numerics.vectors import copy
 from greedyfirst.validation import FloatArray
 
 
@@ -48,60 +32,60 @@ def blocks_for(window_rows: int, rows: int, n_arms: int) -> tuple[int, int]:
 
 
 @kernel
-def store(tag: Any, model: Fit, arm: int, x: FloatArray, y: float) -> None:
+def store(model: GeneralizedLinear, arm: int, x: FloatArray, y: float) -> None:
     """Put a row behind the arm's others."""
-    numbers, d = model.numbers[arm], x.shape[0]
-    if numbers[BLOCKS] == 0.0 or numbers[FILLED] == BLOCK:
-        extend(tag, model, arm)
-    block, place = model.rows[int(numbers[LAST])], int(numbers[FILLED])
-    for i in range(d):
-        block[i, place] = x[i]
-        model.vectors[arm, SQUARES, i] += x[i] * x[i]
-    block[d, place] = y
-    numbers[FILLED] += 1.0
+    if model.n_blocks[arm] == 0 or model.filled[arm] == BLOCK:
+        extend(model, arm)
+    block, place = model.last_block[arm], model.filled[arm]
+    for i in range(x.shape[0]):
+        model.features[block, i, place] = x[i]
+        model.squares[arm, i] += x[i] * x[i]
+    model.rewards[block, place] = y
+    model.filled[arm] += 1
 
 
 @kernel
-def extend(tag: Any, model: Fit, arm: int) -> None:
+def extend(model: GeneralizedLinear, arm: int) -> None:
     """Give the arm an empty block: a new one, or its oldest after folding that.
 
     A block is kept back for each arm that has none yet.
     """
-    numbers, d = model.numbers[arm], model.vectors.shape[2]
     fresh = promised = 0
-    for other in range(model.numbers.shape[0]):
-        fresh += int(model.numbers[other, BLOCKS])
-        if model.numbers[other, BLOCKS] == 0.0:
+    for other in range(model.n_blocks.shape[0]):
+        fresh += model.n_blocks[other]
+        if model.n_blocks[other] == 0:
             promised += 1
-    kept = int(numbers[BLOCKS])
-    if kept > 0 and (kept == model.window or fresh + promised >= model.rows.shape[0]):
-        fresh = int(numbers[FIRST])
-        fold(tag, model, arm, fresh)
-        numbers[FIRST] = model.rows[fresh, d + 1, 0] if kept > 1 else float(fresh)
+    kept = model.n_blocks[arm]
+    if kept > 0 and (kept == model.window or fresh + promised >= model.next_block.shape[0]):
+        fresh = model.first_block[arm]
+        fold(model, arm, fresh)
+        model.first_block[arm] = model.next_block[fresh] if kept > 1 else fresh
     else:
-        numbers[BLOCKS] += 1.0
-    for i in range(d + 2):
-        for j in range(BLOCK):
-            model.rows[fresh, i, j] = 0.0
-    if numbers[BLOCKS] == 1.0:
-        numbers[FIRST] = fresh
+        model.n_blocks[arm] += 1
+    for j in range(BLOCK):
+        for i in range(model.features.shape[1]):
+            model.features[fresh, i, j] = 0.0
+        model.rewards[fresh, j] = 0.0
+    model.next_block[fresh] = 0
+    if model.n_blocks[arm] == 1:
+        model.first_block[arm] = fresh
     else:
-        model.rows[int(numbers[LAST]), d + 1, 0] = fresh
-    numbers[LAST] = fresh
-    numbers[FILLED] = 0.0
+        model.next_block[model.last_block[arm]] = fresh
+    model.last_block[arm] = fresh
+    model.filled[arm] = 0
 
 
 @kernel
-def fold(tag: Any, model: Fit, arm: int, place: int) -> None:
+def fold(model: GeneralizedLinear, arm: int, block: int) -> None:
     """Replace a full block by its expansion."""
-    block, lanes, point = model.rows[place], model.scratch_rows, model.scratch[POINT]
-    copy(model.vectors[arm, ESTIMATE], point)
-    if model.numbers[arm, EXISTS] == 0.0 and not seek(tag, model, arm, PENALTY):
-        copy(model.vectors[arm, ESTIMATE], point)
-    differentiate(tag, block, point, lanes)
+    point = model.point
+    copy(model.estimate[arm], point)
+    if not model.exists[arm] and not seek(model, arm, PENALTY):
+        copy(model.estimate[arm], point)
+    differentiate(model, block, point)
     for j in range(BLOCK):
-        lanes[SCORES, j] += lanes[CURVATURES, j] * lanes[PREDICTOR, j]
-    matrix = model.matrices[arm, FOLDED_CURVATURE]
-    accumulate(block, lanes, model.vectors[arm, FOLDED_GRADIENT], matrix)
+        model.scores[j] += model.curvatures[j] * model.predictors[j]
+    matrix = model.folded_curvature[arm]
+    accumulate(model, block, model.folded_gradient[arm], matrix)
     mirror(matrix)
-    model.numbers[arm, FOLDED] += BLOCK
+    model.folded[arm] += BLOCK

@@ -13,38 +13,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from greedyfirst.compilation import kernel
-from greedyfirst.linalg import copy, invert, multiply, quadratic
+from greedyfirst.compiling.kernels import kernel
 from greedyfirst.links.link import extreme
 from greedyfirst.models.likelihood import (
     BLOCK,
-    BLOCKS,
-    CURVATURES,
-    DIRECTION,
-    FILLED,
-    FIRST,
-    FOLDED,
-    FOLDED_CURVATURE,
-    GRADIENT,
-    HESSIAN,
-    LAST,
-    PREDICTOR,
-    SCORES,
-    SEPARATED,
-    SOLVED,
-    SQUARED,
-    STEP,
-    TRIAL,
-    Fit,
+    GeneralizedLinear,
     accumulate,
     differentiate,
     evaluate,
     mirror,
     predict_block,
+    rows_in,
 )
 from greedyfirst.models.newton import ITERATIONS, advance
+from greedyfirst.numerics.matrices import invert, multiply, quadratic
+from greedyfirst.numerics.vectors import copy, inner
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import inner
 
 # g'M⁻¹g below this proves that the estimate exists; 1 but for rounding.
 CERTAIN = 0.99
@@ -55,41 +39,35 @@ SIDE = 1e-9
 
 
 @kernel
-def right_side(tag: Any, z: float, y: float, direction: FloatArray, x: FloatArray) -> bool:
+def right_side(link: Any, z: float, y: float, direction: FloatArray, x: FloatArray) -> bool:
     """Whether a row is where a direction that separates the rows would have it."""
     slack = 0.0
     for i in range(x.shape[0]):
         slack += abs(direction[i] * x[i])
     slack *= SIDE
-    side = extreme(tag, y)
+    side = extreme(link, y)
     return bool(side * z >= -slack if side != 0.0 else abs(z) <= slack)
 
 
 @kernel
-def proves_existence(tag: Any, model: Fit, arm: int, point: FloatArray) -> bool:
+def proves_existence(model: GeneralizedLinear, arm: int, point: FloatArray) -> bool:
     """Go uphill until g'M⁻¹g < 1, or until a direction separates the rows, which is kept."""
-    matrix, inverse = model.scratch_matrices[HESSIAN], model.scratch_matrices[SOLVED]
-    gradient, step, trial = (
-        model.scratch[GRADIENT],
-        model.scratch[STEP],
-        model.scratch[TRIAL],
-    )
-    evaluate(tag, model, arm, point, 0.0)
+    matrix, squared, inverse = model.hessian, model.squared, model.solved
+    gradient, step, trial = model.gradient, model.step, model.trial
+    evaluate(model, arm, point, 0.0)
     for _ in range(ITERATIONS):
-        square_scores(tag, model, arm, point)
-        regular = invert(model.scratch_matrices[SQUARED], inverse, trial) and conditioned(
-            model.scratch_matrices[SQUARED], inverse
-        )
+        square_scores(model, arm, point)
+        regular = invert(squared, inverse, trial) and conditioned(squared, inverse)
         if regular and quadratic(inverse, gradient) < CERTAIN:
             return True
-        if separates(tag, model, arm, point):
+        if separates(model, arm, point):
             return False
         if not invert(matrix, inverse, trial):
             return False
         decrement = multiply(inverse, gradient, step)
-        if separates(tag, model, arm, step):
+        if separates(model, arm, step):
             return False
-        if not (decrement < 1e300 and advance(tag, model, arm, point, decrement, 0.0)):
+        if not (decrement < 1e300 and advance(model, arm, point, decrement, 0.0)):
             return False
     return False
 
@@ -104,44 +82,41 @@ def conditioned(matrix: FloatArray, inverse: FloatArray) -> bool:
 
 
 @kernel
-def square_scores(tag: Any, model: Fit, arm: int, point: FloatArray) -> None:
+def square_scores(model: GeneralizedLinear, arm: int, point: FloatArray) -> None:
     """M: Σ score²·xx', with the curvature added where a reward is not at an end."""
-    matrix, lanes, d = model.scratch_matrices[SQUARED], model.scratch_rows, point.shape[0]
-    for i in range(d):
-        copy(model.matrices[arm, FOLDED_CURVATURE, i], matrix[i])
-    unused = model.scratch[TRIAL]
-    place = int(model.numbers[arm, FIRST])
-    for _ in range(int(model.numbers[arm, BLOCKS])):
-        block = model.rows[place]
-        differentiate(tag, block, point, lanes)
+    matrix, scores, curvatures = model.squared, model.scores, model.curvatures
+    for i in range(point.shape[0]):
+        copy(model.folded_curvature[arm, i], matrix[i])
+    unused = model.trial
+    block = model.first_block[arm]
+    for _ in range(model.n_blocks[arm]):
+        differentiate(model, block, point)
         for j in range(BLOCK):
-            weight = lanes[SCORES, j] * lanes[SCORES, j]
-            if extreme(tag, block[d, j]) == 0.0:
-                weight += lanes[CURVATURES, j]
-            lanes[CURVATURES, j] = weight
-        accumulate(block, lanes, unused, matrix)
-        place = int(block[d + 1, 0])
+            weight = scores[j] * scores[j]
+            if extreme(model.link, model.rewards[block, j]) == 0.0:
+                weight += curvatures[j]
+            curvatures[j] = weight
+        accumulate(model, block, unused, matrix)
+        block = model.next_block[block]
     mirror(matrix)
 
 
 @kernel
-def separates(tag: Any, model: Fit, arm: int, direction: FloatArray) -> bool:
+def separates(model: GeneralizedLinear, arm: int, direction: FloatArray) -> bool:
     """Whether a direction separates the arm's rows; kept if so. Folded rows are never separated."""
-    if model.numbers[arm, FOLDED] != 0.0 or not inner(direction, direction) > 0.0:
+    if model.folded[arm] != 0 or not inner(direction, direction) > 0.0:
         return False
-    d = direction.shape[0]
-    x, z = model.vectors[arm, DIRECTION], model.scratch_rows[PREDICTOR]
-    place = int(model.numbers[arm, FIRST])
-    for _ in range(int(model.numbers[arm, BLOCKS])):
-        block = model.rows[place]
-        predict_block(block, direction, z)
-        last = place == int(model.numbers[arm, LAST])
-        for j in range(int(model.numbers[arm, FILLED]) if last else BLOCK):
-            for i in range(d):
-                x[i] = block[i, j]
-            if not right_side(tag, z[j], block[d, j], direction, x):
+    x, z = model.direction[arm], model.predictors
+    block = model.first_block[arm]
+    for _ in range(model.n_blocks[arm]):
+        features = model.features[block]
+        predict_block(features, direction, z)
+        for j in range(rows_in(model, arm, block)):
+            for i in range(direction.shape[0]):
+                x[i] = features[i, j]
+            if not right_side(model.link, z[j], model.rewards[block, j], direction, x):
                 return False
-        place = int(block[d + 1, 0])
-    copy(direction, model.vectors[arm, DIRECTION])
-    model.numbers[arm, SEPARATED] = 1.0
+        block = model.next_block[block]
+    copy(direction, model.direction[arm])
+    model.separated[arm] = True
     return True

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import rare_kernel
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.numerics.vectors import add_multiple, inner
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner
 
 # A row adds a direction when the part of it outside the span exceeds this share of its norm, and in
 # the features' units too: well above rounding (about 1e-13 in these units, whatever they are), well
@@ -24,7 +24,7 @@ from greedyfirst.vector_loops import add_multiple, inner
 TOLERANCE = 1e-11
 
 
-@rare_kernel
+@kernel
 def widen(
     basis: FloatArray,
     units: FloatArray,
@@ -81,7 +81,7 @@ def widen(
     return squared
 
 
-@rare_kernel
+@kernel
 def stands_out(
     basis: FloatArray,
     units: FloatArray,

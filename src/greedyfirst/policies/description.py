@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from greedyfirst.policies import POLICIES, Policy
+from greedyfirst.policies.policy import POLICIES, Policy
 from greedyfirst.validation import wrong
 
 
@@ -19,22 +19,26 @@ def describe(policy: Policy) -> dict[str, Any]:
         if isinstance(value, np.generic):
             value = value.item()
         options[field.name] = describe(value) if isinstance(value, Policy) else value
-    return {"policy": type(policy).__name__, "options": options}
+    return {"policy": policy.registered_name(), "options": options}
 
 
 def from_description(description: dict[str, Any]) -> Policy:
     """The policy that :func:`describe` was given."""
-    by_name = {policy.__name__: policy for policy in POLICIES}
     try:
-        policy = by_name[description["policy"]]
-        options = dict(description["options"])
+        name, options = description["policy"], dict(description["options"])
     except (KeyError, TypeError):
-        raise wrong("policy", description, f"one of {', '.join(by_name)} with options") from None
-    for name, value in options.items():
+        names = ", ".join(POLICIES)
+        raise wrong("policy", description, f"one of {names} with options") from None
+    if name not in POLICIES:
+        module, _, own = str(name).partition(":")
+        if own:
+            raise ValueError(f"policy {own} is not known here: import {module} first, its module")
+        raise wrong("policy", name, f"one of {', '.join(POLICIES)}")
+    for key, value in options.items():
         if isinstance(value, dict):
-            options[name] = from_description(value)
+            options[key] = from_description(value)
     try:
-        made: Policy = policy(**options)
+        made: Policy = POLICIES[name](**options)
     except TypeError as error:
-        raise ValueError(f"policy {policy.__name__}: {error}") from None
+        raise ValueError(f"policy {name}: {error}") from None
     return made

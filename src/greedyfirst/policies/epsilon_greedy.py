@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from greedyfirst.memory import Memory
-from greedyfirst.models.least_squares import WARMUPS
-from greedyfirst.policies import greedy
-from greedyfirst.policies.greedy import GreedyState, update, weigh
-from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import CHANCE
-from greedyfirst.validation import choice, number, whole_number
-
-__all__ = ["EpsilonGreedy", "init", "update", "weigh"]
+from greedyfirst.compiling.records import Memory
+from greedyfirst.policies.greedy import Greedy, GreedyState
+from greedyfirst.validation import number
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(Greedy):
     """With probability ``epsilon`` any arm, else as :class:`~greedyfirst.policies.greedy.Greedy`.
 
     The initial pulls come first and are not replaced by random ones.
     """
 
+    exploits: ClassVar[bool] = False
     epsilon: float = 0.1
-    warmup: str = "none"
-    initial_pulls: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         number("epsilon", self.epsilon, at_least=0, at_most=1)
-        choice("warmup", self.warmup, WARMUPS)
-        whole_number("initial_pulls", self.initial_pulls, at_least=0)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        return self.Record(float(self.epsilon), WARMUPS.index(self.warmup), int(self.initial_pulls))
+    @classmethod
+    def examples(cls) -> Sequence[EpsilonGreedy]:
+        """Every option varied."""
+        return [
+            cls(warmup="ridge"),
+            cls(epsilon=0.5, warmup="pinv", initial_pulls=1),
+            cls(epsilon=0.0, warmup="none"),
+        ]
 
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
-    """The greedy state, with a chance that any arm is taken."""
-    state = greedy.init(policy, n_arms, n_features, memory)
-    state.outlook[CHANCE, 0] = policy.epsilon
-    return state
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
+        """The greedy state, with a share of decisions at random."""
+        state = Greedy.init(policy, n_arms, n_features, memory)
+        state.scores.random_share = policy.epsilon
+        return state

@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from greedyfirst.compilation import template_kernel
-from greedyfirst.memory import Memory
-from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import PINV, LeastSquares
-from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import SCORE
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.policies.uniform import LearningState, Uniform
 from greedyfirst.validation import FloatArray, whole_number, wrong
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixedArm(Policy):
-    """Always ``arm``; when it is not eligible, any other with the same probability."""
+class FixedArm(Uniform):
+    """Always ``arm``; when it is not eligible, any other with the same probability.
+
+    Rewards are learned from all the same, so that estimates can be read off.
+    """
 
     arm: int = 0
 
     def __post_init__(self) -> None:
         whole_number("arm", self.arm, at_least=0)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
+    @classmethod
+    def examples(cls) -> Sequence[FixedArm]:
+        """Every option varied."""
+        return [cls(), cls(arm=2)]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The arm, if there is one of that number."""
         if self.arm >= n_arms:
             raise wrong("arm", self.arm, f"one of the arms 0 to {n_arms - 1}")
-        return self.Record(int(self.arm))
+        return super().option_values(n_arms, n_features)
 
-
-class FixedArmState(NamedTuple):
-    """Least squares per arm."""
-
-    model: LeastSquares
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> FixedArmState:
-    """The state before the first decision."""
-    return FixedArmState(least_squares.init(memory, n_arms, n_features), memory.take(3, n_arms))
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: FixedArmState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """The arm, if it may be chosen; else any, by scores 0 for all."""
-    for arm in range(eligible.shape[0]):
-        state.outlook[SCORE, arm] = 0.0
-    return policy.arm if eligible[policy.arm] != 0.0 else -1
-
-
-@template_kernel
-def update(
-    policy: Any, state: FixedArmState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of least squares."""
-    least_squares.observe(state.model, PINV, arm, context, reward)
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: LearningState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The arm, if it may be chosen; else any, by scores 0 for all."""
+        for arm in range(eligible.shape[0]):
+            state.scores.value[arm] = 0.0
+        return policy.arm if eligible[policy.arm] != 0.0 else -1

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-from greedyfirst.compilation import template_kernel
+from greedyfirst.compiling.families import options_of
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.links.link import Link, find_link
-from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear
-from greedyfirst.models.generalized_linear import WARMUPS, GeneralizedLinear, place_of
-from greedyfirst.models.likelihood import ESTIMATE
+from greedyfirst.models.generalized_linear import WARMUPS
+from greedyfirst.models.likelihood import GeneralizedLinear
 from greedyfirst.policies import initial_pulls
+from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import predict
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, choice, whole_number, wrong
 
 EXACT = "exact"
@@ -26,6 +29,14 @@ def checked_memory(memory: str | int) -> int:
             raise wrong("memory", memory, "'exact' or a whole number of rows of at least 1")
         return 0
     return whole_number("memory", memory, at_least=1)
+
+
+class GLMGreedyState(Record):
+    """Maximum likelihood per arm."""
+
+    model: GeneralizedLinear = part()
+    initial: InitialPulls = part()
+    scores: Scores = part()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +63,7 @@ class GLMGreedy(Policy):
         expansion of their likelihood: constant memory and time.
     """
 
+    exploits: ClassVar[bool] = True
     link: str = "logistic"
     warmup: str = "ridge"
     initial_pulls: int = 0
@@ -63,51 +75,55 @@ class GLMGreedy(Policy):
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         checked_memory(self.memory)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        return self.Record(
-            link=place_of(self.link),
-            warmup=WARMUPS.index(self.warmup),
-            initial_pulls=int(self.initial_pulls),
-            memory=checked_memory(self.memory),
-        )
+    @classmethod
+    def examples(cls) -> Sequence[GLMGreedy]:
+        """Every option varied."""
+        return [
+            cls(),
+            cls(link="probit", warmup="none", initial_pulls=2),
+            cls(link="poisson", memory=1),
+            cls(link="identity"),
+        ]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, the link's own among them, and the memory in rows."""
+        return {
+            **super().option_values(n_arms, n_features),
+            "link": options_of(self.reward_link()),
+            "warmup": WARMUPS.index(self.warmup),
+            "memory": checked_memory(self.memory),
+        }
 
     def reward_link(self) -> type[Link]:
         """The link of its rewards."""
         return find_link("link", self.link)
 
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GLMGreedyState:
+        """The state before the first decision."""
+        rows = policy.memory
+        return GLMGreedyState(
+            memory,
+            model=generalized_linear.init(memory, n_arms, n_features, policy.link, rows),
+            initial=initial_pulls.init(memory, n_arms),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
-class GLMGreedyState(NamedTuple):
-    """Maximum likelihood per arm."""
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: GLMGreedyState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The arm that is due, else -1 and linear scores: expectations have the same order."""
+        arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+        if arm < 0:
+            predict(state.model.estimate, context, state.scores)
+        return arm
 
-    model: GeneralizedLinear
-    initial: FloatArray  # (n_arms, 4), see initial_pulls
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GLMGreedyState:
-    """The state before the first decision."""
-    return GLMGreedyState(
-        generalized_linear.init(memory, n_arms, n_features, policy.link, policy.memory),
-        initial_pulls.init(memory, n_arms),
-        memory.take(3, n_arms),
-    )
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: GLMGreedyState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """The arm that is due, else -1 and linear scores: expectations have the same order."""
-    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
-    if arm < 0:
-        predict(state.model.vectors, ESTIMATE, context, state.outlook)
-    return arm
-
-
-@template_kernel
-def update(
-    policy: Any, state: GLMGreedyState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of maximum likelihood."""
-    generalized_linear.observe(state.model, policy.warmup, arm, context, reward)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: GLMGreedyState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of maximum likelihood."""
+        generalized_linear.observe(state.model, policy.warmup, arm, context, reward)

@@ -3,30 +3,100 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.eigenvalues import smallest_eigenpair
-from greedyfirst.linalg import copy, quadratic
+from greedyfirst.compiling.families import options_of
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory, Record, flag, part
+from greedyfirst.compiling.records import number as one_number
 from greedyfirst.links.link import Link, find_link
-from greedyfirst.memory import Memory
 from greedyfirst.models import generalized_linear, least_squares
-from greedyfirst.models.generalized_linear import WARMUPS, GeneralizedLinear, place_of
-from greedyfirst.models.least_squares import COUNT, GRAM, INVERSE, LeastSquares
-from greedyfirst.models.likelihood import ESTIMATE
+from greedyfirst.models.generalized_linear import WARMUPS
+from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.models.likelihood import GeneralizedLinear
+from greedyfirst.numerics.eigenvalues import smallest_eigenpair
+from greedyfirst.numerics.matrices import quadratic
+from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.glm_greedy import EXACT, checked_memory
+from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import SCORE, predict
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
 
-# Numbers of the state: 1 once the first pulls are over, and λ₀ of then.
-SETTLED, SMALLEST = range(2)
 # A smallest eigenvalue below this share of x_max² counts as this: singular features.
 FLOOR = 1e-12
+
+
+class GLMUCBState(Record):
+    """Maximum likelihood per arm, and what the radius needs."""
+
+    model: GeneralizedLinear = part()
+    #: Whether the first pulls are over, and λ₀ of then.
+    settled: bool = flag()
+    smallest: float = one_number()
+    initial: InitialPulls = part()
+    scores: Scores = part()
+
+
+@kernel
+def radius(policy: Any, state: GLMUCBState, step: int) -> float:
+    """ρ_t."""
+    n_arms, d = state.model.estimate.shape
+    size = float(n_arms * d)
+    t = max(float(step), 1.0)
+    horizon = policy.horizon if policy.horizon > 0.0 else t
+    square = policy.x_max * policy.x_max
+    smallest = max(state.smallest, FLOOR * square)
+    kappa = math.sqrt(3.0 + 2.0 * math.log(1.0 + 2.0 * square / smallest))
+    width = 2.0 * size * math.log(t) * max(math.log(2.0 * size * horizon / policy.delta), 0.0)
+    result: float = policy.slope_ratio * kappa * math.sqrt(width)
+    return result
+
+
+@kernel
+def bound_rewards(policy: Any, state: GLMUCBState, step: int, context: FloatArray) -> None:
+    """Upper confidence bounds of all arms."""
+    model, value = state.model, state.scores.value
+    predict(model.estimate, context, state.scores)
+    generalized_linear.expect(model, value)
+    bound = radius(policy, state, step)
+    for arm in range(value.shape[0]):
+        spread = quadratic(model.linear.inverse[arm], context)
+        value[arm] += bound * math.sqrt(max(spread, 0.0))
+
+
+@kernel
+def settle(policy: Any, state: GLMUCBState, step: int) -> None:
+    """Take λ₀ once every arm has had its first pulls, or their steps are over."""
+    pulls = state.model.linear.pulls
+    n_arms = pulls.shape[0]
+    fewest = pulls[0]
+    for arm in range(1, n_arms):
+        fewest = min(fewest, pulls[arm])
+    if fewest >= policy.initial_pulls or step > policy.initial_pulls * n_arms:
+        state.settled = True
+        state.smallest = smallest_eigenvalue(state.model.linear)
+
+
+@kernel
+def smallest_eigenvalue(linear: LeastSquares) -> float:
+    """Of all Gram matrices of arms with rows."""
+    matrix, work = linear.matrix, linear.other_matrix
+    smallest = math.inf
+    for arm in range(linear.pulls.shape[0]):
+        if linear.pulls[arm] == 0:
+            continue
+        least_squares.settle(linear, arm)
+        gram = linear.settled_gram[arm]
+        for i in range(gram.shape[0]):
+            copy(gram[i], matrix[i])
+        smallest = min(smallest, smallest_eigenpair(matrix, work, linear.gain))
+    return max(smallest, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,19 +161,35 @@ class GLMUCB(Policy):
         choice("warmup", self.warmup, WARMUPS)
         checked_memory(self.memory)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form; its b_max is the radius's factor 2·k_μ·R/c_μ."""
-        return self.Record(
-            link=place_of(self.link),
-            x_max=float(self.x_max),
-            b_max=self._factor(),
-            horizon=float(self.horizon or 0),
-            delta=float(self.delta),
-            reward_max=float(self.reward_max),
-            initial_pulls=n_features if self.initial_pulls is None else int(self.initial_pulls),
-            warmup=WARMUPS.index(self.warmup),
-            memory=checked_memory(self.memory),
-        )
+    @classmethod
+    def examples(cls) -> Sequence[GLMUCB]:
+        """Every option varied."""
+        return [
+            cls(x_max=2.0, b_max=0.5),
+            cls(
+                link="poisson",
+                b_max=0.2,
+                horizon=150,
+                delta=0.1,
+                reward_max=0.01,
+                initial_pulls=2,
+                warmup="none",
+                memory=64,
+            ),
+        ]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, and the radius's factor 2·k_μ·R/c_μ as ``slope_ratio``."""
+        return {
+            "link": options_of(self.reward_link()),
+            "x_max": float(self.x_max),
+            "slope_ratio": self._factor(),
+            "horizon": float(self.horizon or 0),
+            "delta": float(self.delta),
+            "initial_pulls": n_features if self.initial_pulls is None else int(self.initial_pulls),
+            "warmup": WARMUPS.index(self.warmup),
+            "memory": checked_memory(self.memory),
+        }
 
     def _factor(self) -> float:
         if self.b_max is None:
@@ -138,97 +224,34 @@ class GLMUCB(Policy):
         longest = float(np.sqrt((parameters**2).sum(axis=1)).max())
         return replace(self, b_max=max(longest, np.finfo(float).tiny))
 
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GLMUCBState:
+        """The state before the first decision."""
+        rows = policy.memory
+        return GLMUCBState(
+            memory,
+            model=generalized_linear.init(memory, n_arms, n_features, policy.link, rows),
+            initial=initial_pulls.init(memory, n_arms),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
-class GLMUCBState(NamedTuple):
-    """Maximum likelihood per arm, and what the radius needs."""
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: GLMUCBState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The arm that is due, else -1 and upper confidence bounds."""
+        arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+        if arm < 0:
+            bound_rewards(policy, state, step, context)
+        return arm
 
-    model: GeneralizedLinear
-    numbers: FloatArray  # (2,)
-    initial: FloatArray  # (n_arms, 4), see initial_pulls
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GLMUCBState:
-    """The state before the first decision."""
-    return GLMUCBState(
-        generalized_linear.init(memory, n_arms, n_features, policy.link, policy.memory),
-        memory.take(2),
-        initial_pulls.init(memory, n_arms),
-        memory.take(3, n_arms),
-    )
-
-
-@kernel
-def radius(policy: Any, state: GLMUCBState, step: int) -> float:
-    """ρ_t."""
-    size = float(state.model.vectors.shape[0] * state.model.vectors.shape[2])
-    t = max(float(step), 1.0)
-    horizon = policy.horizon if policy.horizon > 0.0 else t
-    square = policy.x_max * policy.x_max
-    smallest = max(state.numbers[SMALLEST], FLOOR * square)
-    kappa = math.sqrt(3.0 + 2.0 * math.log(1.0 + 2.0 * square / smallest))
-    width = 2.0 * size * math.log(t) * max(math.log(2.0 * size * horizon / policy.delta), 0.0)
-    result: float = policy.b_max * kappa * math.sqrt(width)
-    return result
-
-
-@kernel
-def score(policy: Any, state: GLMUCBState, step: int, context: FloatArray) -> None:
-    """Upper confidence bounds of all arms."""
-    model, scores = state.model, state.outlook[SCORE]
-    predict(model.vectors, ESTIMATE, context, state.outlook)
-    generalized_linear.expect(model, scores)
-    bound = radius(policy, state, step)
-    for arm in range(scores.shape[0]):
-        spread = quadratic(model.linear.matrices[arm, INVERSE], context)
-        scores[arm] += bound * math.sqrt(max(spread, 0.0))
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: GLMUCBState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """The arm that is due, else -1 and upper confidence bounds."""
-    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
-    if arm < 0:
-        score(policy, state, step, context)
-    return arm
-
-
-@template_kernel
-def update(
-    policy: Any, state: GLMUCBState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of maximum likelihood, and λ₀ after the last of the first pulls."""
-    generalized_linear.observe(state.model, policy.warmup, arm, context, reward)
-    if state.numbers[SETTLED] == 0.0:
-        settle(policy, state, step)
-
-
-@kernel
-def settle(policy: Any, state: GLMUCBState, step: int) -> None:
-    """Take λ₀ once every arm has had its first pulls, or their steps are over."""
-    linear = state.model.linear
-    fewest = math.inf
-    for arm in range(linear.numbers.shape[0]):
-        fewest = min(fewest, linear.numbers[arm, COUNT])
-    if fewest >= policy.initial_pulls or step > policy.initial_pulls * linear.numbers.shape[0]:
-        state.numbers[SETTLED] = 1.0
-        state.numbers[SMALLEST] = smallest_eigenvalue(linear)
-
-
-@kernel
-def smallest_eigenvalue(linear: LeastSquares) -> float:
-    """Of all Gram matrices of arms with rows."""
-    matrix, work = linear.scratch_matrices[0], linear.scratch_matrices[1]
-    smallest = math.inf
-    for arm in range(linear.numbers.shape[0]):
-        if linear.numbers[arm, COUNT] == 0.0:
-            continue
-        gram = linear.matrices[arm, GRAM]
-        least_squares.settle(gram, linear.vectors[arm], linear.numbers[arm])
-        for i in range(gram.shape[0]):
-            copy(gram[i], matrix[i])
-        found = smallest_eigenpair(matrix, work, linear.scratch[least_squares.GAIN])
-        smallest = min(smallest, found)
-    return max(smallest, 0.0)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: GLMUCBState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of maximum likelihood, and λ₀ after the last of the first pulls."""
+        generalized_linear.observe(state.model, policy.warmup, arm, context, reward)
+        if not state.settled:
+            settle(policy, state, step)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-from greedyfirst.compilation import template_kernel
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import ESTIMATE, WARMUPS, LeastSquares
+from greedyfirst.models.least_squares import WARMUPS, LeastSquares
 from greedyfirst.policies import initial_pulls
+from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import predict
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, choice, whole_number
+
+
+class GreedyState(Record):
+    """Least squares per arm."""
+
+    model: LeastSquares = part()
+    initial: InitialPulls = part()
+    scores: Scores = part()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +42,7 @@ class Greedy(Policy):
         Pulls of each arm, in turns, before the first greedy choice (m of §3.5).
     """
 
+    exploits: ClassVar[bool] = True
     warmup: str = "none"
     initial_pulls: int = 0
 
@@ -39,42 +50,41 @@ class Greedy(Policy):
         choice("warmup", self.warmup, WARMUPS)
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        return self.Record(WARMUPS.index(self.warmup), int(self.initial_pulls))
+    @classmethod
+    def examples(cls) -> Sequence[Greedy]:
+        """Every option varied."""
+        return [cls(), cls(warmup="ridge"), cls(warmup="pinv", initial_pulls=2)]
 
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, the warm-up by number."""
+        values = super().option_values(n_arms, n_features)
+        return {**values, "warmup": WARMUPS.index(self.warmup)}
 
-class GreedyState(NamedTuple):
-    """Least squares per arm."""
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
+        """The state before the first decision."""
+        return GreedyState(
+            memory,
+            model=least_squares.init(memory, n_arms, n_features),
+            initial=initial_pulls.init(memory, n_arms),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
-    model: LeastSquares
-    initial: FloatArray  # (n_arms, 4), see initial_pulls
-    outlook: FloatArray  # (3, n_arms), see selection
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: GreedyState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The arm that is due, else -1 and scores by the estimates."""
+        arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
+        if arm < 0:
+            predict(state.model.estimate, context, state.scores)
+        return arm
 
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
-    """The state before the first decision."""
-    return GreedyState(
-        least_squares.init(memory, n_arms, n_features),
-        initial_pulls.init(memory, n_arms),
-        memory.take(3, n_arms),
-    )
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: GreedyState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """The arm that is due, else -1 and scores by the estimates."""
-    arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
-    if arm < 0:
-        predict(state.model.vectors, ESTIMATE, context, state.outlook)
-    return arm
-
-
-@template_kernel
-def update(
-    policy: Any, state: GreedyState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of least squares."""
-    least_squares.observe(state.model, policy.warmup, arm, context, reward)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: GreedyState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of least squares."""
+        least_squares.observe(state.model, policy.warmup, arm, context, reward)

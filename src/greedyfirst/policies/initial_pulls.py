@@ -6,49 +6,64 @@ at the steps s+1, …, s+m that follow.
 
 from __future__ import annotations
 
-from greedyfirst.compilation import inline_kernel, rare_kernel
-from greedyfirst.memory import Memory
-from greedyfirst.validation import FloatArray
-
-# Per arm: the step after which it is pulled and how often, if it was added; in all rows alike: the
-# last step planned for an added arm, and the number of arms from the start.
-BORN, PULLS, UNTIL, FOUNDERS = range(4)
+from greedyfirst.compiling.kernels import inline_kernel, kernel
+from greedyfirst.compiling.records import Memory, Record, integer, integers
+from greedyfirst.validation import FloatArray, IntArray
 
 
-def init(memory: Memory, n_arms: int) -> FloatArray:
-    """The state (n_arms, 4)."""
-    initial = memory.take(n_arms, 4)
-    initial[:, FOUNDERS] = n_arms
+class InitialPulls(Record):
+    """What is planned."""
+
+    #: The number of arms from the start.
+    founders: int = integer()
+    #: Of an arm that was added: the step after which it is pulled, and how often.
+    added_after: IntArray = integers("n_arms")
+    pulls: IntArray = integers("n_arms")
+    #: The last step planned for an added arm.
+    until: int = integer()
+
+
+def init(memory: Memory, n_arms: int) -> InitialPulls:
+    """The plan before the first step."""
+    initial = InitialPulls(memory, n_arms=n_arms)
+    initial.founders = n_arms
     return initial
 
 
 @inline_kernel
-def due(initial: FloatArray, pulls: int, step: int, eligible: FloatArray) -> int:
+def due(initial: InitialPulls, pulls: int, step: int, eligible: FloatArray) -> int:
     """The arm that this step must pull, or -1."""
-    founders = int(initial[0, FOUNDERS])
+    founders = initial.founders
     if 1 <= step <= founders * pulls:
         arm = (step - 1) % founders
         if eligible[arm] != 0.0:
             return arm
-    if step <= initial[0, UNTIL]:
+    if step <= initial.until:
         return due_to_added_arm(initial, step, eligible)
     return -1
 
 
-@rare_kernel
-def due_to_added_arm(initial: FloatArray, step: int, eligible: FloatArray) -> int:
+@kernel
+def due_to_added_arm(initial: InitialPulls, step: int, eligible: FloatArray) -> int:
     """The added arm that this step must pull, or -1."""
-    for arm in range(int(initial[0, FOUNDERS]), eligible.shape[0]):
-        born = initial[arm, BORN]
-        if born < step <= born + initial[arm, PULLS] and eligible[arm] != 0.0:
+    for arm in range(initial.founders, eligible.shape[0]):
+        after = initial.added_after[arm]
+        if after < step <= after + initial.pulls[arm] and eligible[arm] != 0.0:
             return arm
     return -1
 
 
-def admit(initial: FloatArray, arm: int, step: int, pulls: int, founders_pulls: int) -> None:
+def admit(initial: InitialPulls, arm: int, step: int, pulls: int, founders_pulls: int) -> None:
     """Plan the first pulls of an arm added after decision ``step``, behind those planned."""
-    initial[:, FOUNDERS] = initial[0, FOUNDERS]
-    first = max(step, int(initial[0, UNTIL]), int(initial[0, FOUNDERS]) * founders_pulls)
-    initial[arm, BORN] = first
-    initial[arm, PULLS] = pulls
-    initial[:, UNTIL] = first + pulls
+    first = max(step, initial.until, initial.founders * founders_pulls)
+    initial.added_after[arm] = first
+    initial.pulls[arm] = pulls
+    initial.until = first + pulls
+
+
+def clear(initial: InitialPulls, founders: int) -> None:
+    """Plan afresh for this many arms from the start."""
+    initial.founders = founders
+    initial.added_after[:] = 0
+    initial.pulls[:] = 0
+    initial.until = 0

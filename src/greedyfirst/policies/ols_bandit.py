@@ -3,20 +3,81 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from greedyfirst.compilation import inline_kernel, kernel, template_kernel
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import inline_kernel, kernel
+from greedyfirst.compiling.records import Memory, Record, floats, part
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import ESTIMATE, UNASKED, WARMUPS, LeastSquares
+from greedyfirst.models.least_squares import WARMUPS, LeastSquares
 from greedyfirst.policies import initial_pulls
+from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import FOREIGN, Policy
-from greedyfirst.policies.selection import SCORE, predict
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 REFRESH = ("always", "scheduled")
 SCHEDULED = 1
+
+
+class OLSBanditState(Record):
+    """Two least squares estimators per arm."""
+
+    #: On all samples, and on the forced ones.
+    model: LeastSquares = part()
+    forced: LeastSquares = part()
+    initial: InitialPulls = part()
+    scores: Scores = part()
+    #: 1 for all arms, but for scratch use within a decision.
+    everyone: FloatArray = floats("n_arms")
+
+
+@inline_kernel
+def scheduled(q: int, n_arms: int, step: int) -> int:
+    """The arm i whose forced-sample times contain ``step``, or -1."""
+    block = n_arms * q
+    first = 0  # (2ⁿ - 1)Kq for n = 0, 1, …
+    while step > first + block:
+        first = 2 * first + block
+    if step <= first:
+        return -1
+    return (step - first - 1) // q
+
+
+@inline_kernel
+def on_schedule(policy: Any, initial: InitialPulls, step: int) -> bool:
+    """Whether ``step`` is past the initial pulls."""
+    return bool(step > initial.founders * policy.initial_pulls)
+
+
+@kernel
+def forced_arm(policy: Any, initial: InitialPulls, step: int, eligible: FloatArray) -> int:
+    """The arm that this step must pull, or -1."""
+    arm = initial_pulls.due(initial, policy.initial_pulls, step, eligible)
+    if arm < 0 and on_schedule(policy, initial, step):
+        arm = scheduled(policy.q, eligible.shape[0], step)
+    if arm >= 0 and eligible[arm] == 0.0:
+        return -1
+    return arm
+
+
+@kernel
+def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
+    """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
+    value, everyone = state.scores.value, state.everyone
+    predict(state.forced.estimate, context, state.scores)
+    highest = -math.inf
+    for arm in range(eligible.shape[0]):
+        if eligible[arm] != 0.0:
+            highest = max(highest, value[arm])
+    for arm in range(eligible.shape[0]):
+        everyone[arm] = value[arm]
+    predict(state.model.estimate, context, state.scores)
+    for arm in range(eligible.shape[0]):
+        if everyone[arm] < highest - h / 2.0:
+            value[arm] = -math.inf
+        everyone[arm] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,108 +119,59 @@ class OLSBandit(Policy):
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         choice("refresh", self.refresh, REFRESH)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        return self.Record(
-            float(self.h),
-            int(self.q),
-            WARMUPS.index(self.warmup),
-            int(self.initial_pulls),
-            REFRESH.index(self.refresh),
+    @classmethod
+    def examples(cls) -> Sequence[OLSBandit]:
+        """Every option varied."""
+        return [
+            cls(h=0.5),
+            cls(h=0.5, q=3, warmup="ridge"),
+            cls(warmup="pinv", initial_pulls=4),
+            cls(h=0.5, q=2, warmup="pinv", initial_pulls=2, refresh="scheduled"),
+        ]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, names by number."""
+        return {
+            **super().option_values(n_arms, n_features),
+            "warmup": WARMUPS.index(self.warmup),
+            "refresh": REFRESH.index(self.refresh),
+        }
+
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
+        """The state before the first decision."""
+        state = OLSBanditState(
+            memory,
+            model=least_squares.init(memory, n_arms, n_features),
+            forced=least_squares.init(memory, n_arms, n_features),
+            initial=initial_pulls.init(memory, n_arms),
+            scores=Scores(memory, n_arms=n_arms),
+            n_arms=n_arms,
         )
+        state.everyone[:] = 1.0
+        state.model.paused[:] = state.forced.paused[:] = policy.refresh == SCHEDULED
+        return state
 
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: OLSBanditState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The forced arm, else -1 and scores by all samples of the arms that pass the filter."""
+        arm = forced_arm(policy, state.initial, step, eligible)
+        if arm < 0:
+            filter_arms(policy.h, state, context, eligible)
+        return arm
 
-class OLSBanditState(NamedTuple):
-    """Two least squares estimators per arm."""
-
-    model: LeastSquares  # on all samples
-    forced: LeastSquares  # on the forced samples
-    initial: FloatArray  # (n_arms, 4), see initial_pulls
-    outlook: FloatArray  # (3, n_arms), see selection
-    everyone: FloatArray  # (n_arms,) 1 for all arms, but for scratch use within a decision
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OLSBanditState:
-    """The state before the first decision."""
-    state = OLSBanditState(
-        least_squares.init(memory, n_arms, n_features),
-        least_squares.init(memory, n_arms, n_features),
-        initial_pulls.init(memory, n_arms),
-        memory.take(3, n_arms),
-        memory.take(n_arms),
-    )
-    state.everyone[:] = 1.0
-    if policy.refresh == SCHEDULED:
-        state.model.numbers[:, UNASKED] = state.forced.numbers[:, UNASKED] = 1.0
-    return state
-
-
-@inline_kernel
-def scheduled(q: int, n_arms: int, step: int) -> int:
-    """The arm i whose forced-sample times contain ``step``, or -1."""
-    block = n_arms * q
-    first = 0  # (2ⁿ - 1)Kq for n = 0, 1, …
-    while step > first + block:
-        first = 2 * first + block
-    if step <= first:
-        return -1
-    return (step - first - 1) // q
-
-
-@inline_kernel
-def on_schedule(policy: Any, initial: FloatArray, step: int) -> bool:
-    """Whether ``step`` is past the initial pulls."""
-    return bool(step > initial[0, initial_pulls.FOUNDERS] * policy.initial_pulls)
-
-
-@kernel
-def forced(policy: Any, initial: FloatArray, step: int, eligible: FloatArray) -> int:
-    """The arm that this step must pull, or -1."""
-    arm = initial_pulls.due(initial, policy.initial_pulls, step, eligible)
-    if arm < 0 and on_schedule(policy, initial, step):
-        arm = scheduled(policy.q, eligible.shape[0], step)
-    if arm >= 0 and eligible[arm] == 0.0:
-        return -1
-    return arm
-
-
-@kernel
-def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
-    """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
-    outlook, everyone = state.outlook, state.everyone
-    predict(state.forced.vectors, ESTIMATE, context, outlook)
-    highest = -math.inf
-    for arm in range(eligible.shape[0]):
-        if eligible[arm] != 0.0:
-            highest = max(highest, outlook[SCORE, arm])
-    for arm in range(eligible.shape[0]):
-        everyone[arm] = outlook[SCORE, arm]
-    predict(state.model.vectors, ESTIMATE, context, outlook)
-    for arm in range(eligible.shape[0]):
-        if everyone[arm] < highest - h / 2.0:
-            outlook[SCORE, arm] = -math.inf
-        everyone[arm] = 1.0
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: OLSBanditState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """The forced arm, else -1 and scores by all samples of the arms that pass the filter."""
-    arm = forced(policy, state.initial, step, eligible)
-    if arm < 0:
-        filter_arms(policy.h, state, context, eligible)
-    return arm
-
-
-@template_kernel
-def update(
-    policy: Any, state: OLSBanditState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
-    least_squares.observe(state.model, policy.warmup, arm, context, reward)
-    if step > FOREIGN and forced(policy, state.initial, step, state.everyone) == arm:
-        least_squares.observe(state.forced, policy.warmup, arm, context, reward)
-        if policy.refresh == SCHEDULED and on_schedule(policy, state.initial, step):
-            least_squares.catch_up(state.model, policy.warmup, arm)
-            least_squares.catch_up(state.forced, policy.warmup, arm)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: OLSBanditState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
+        least_squares.observe(state.model, policy.warmup, arm, context, reward)
+        if step > FOREIGN and forced_arm(policy, state.initial, step, state.everyone) == arm:
+            least_squares.observe(state.forced, policy.warmup, arm, context, reward)
+            if policy.refresh == SCHEDULED and on_schedule(policy, state.initial, step):
+                least_squares.catch_up(state.model, policy.warmup, arm)
+                least_squares.catch_up(state.forced, policy.warmup, arm)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from greedyfirst.compilation import template_kernel
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import NONE, LeastSquares
+from greedyfirst.models.least_squares import NONE
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import SCORE
+from greedyfirst.policies.selection import predict
+from greedyfirst.policies.uniform import LearningState, Uniform
 from greedyfirst.validation import FloatArray, array, wrong
-from greedyfirst.vector_loops import inner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +38,17 @@ class Oracle(Policy):
             rows = array("parameters", self.parameters, (None, None)).tolist()
             object.__setattr__(self, "parameters", tuple(tuple(row) for row in rows))
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
+    @classmethod
+    def examples(cls) -> Sequence[Oracle]:
+        """Parameters that differ, and ties."""
+        differing = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, -1]]
+        return [cls(parameters=differing), cls(parameters=[[0.0] * 4] * 3)]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The parameters as a matrix."""
         if self.parameters is None:
             raise wrong("parameters", None, "an array: only a simulation knows the true ones")
-        return self.Record(array("parameters", self.parameters, (n_arms, n_features)))
+        return {"parameters": array("parameters", self.parameters, (n_arms, n_features))}
 
     def needs_truth(self) -> bool:
         """Whether the parameters are to be the true ones."""
@@ -51,32 +58,24 @@ class Oracle(Policy):
         """With the true parameters."""
         return Oracle(parameters=np.array(parameters)) if self.needs_truth() else self
 
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> LearningState:
+        """Estimates that are kept, as every policy's are, and never looked at."""
+        return Uniform.init(policy, n_arms, n_features, memory)
 
-class OracleState(NamedTuple):
-    """Estimates that are kept, as every policy's are, and never looked at."""
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: LearningState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """Scores by the parameters."""
+        predict(policy.parameters, context, state.scores)
+        return -1
 
-    model: LeastSquares
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OracleState:
-    """The state before the first decision."""
-    return OracleState(least_squares.init(memory, n_arms, n_features), memory.take(3, n_arms))
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: OracleState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """Scores by the parameters."""
-    for arm in range(eligible.shape[0]):
-        state.outlook[SCORE, arm] = inner(policy.parameters[arm], context)
-    return -1
-
-
-@template_kernel
-def update(
-    policy: Any, state: OracleState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of least squares."""
-    least_squares.observe(state.model, NONE, arm, context, reward)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: LearningState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of least squares."""
+        least_squares.observe(state.model, NONE, arm, context, reward)

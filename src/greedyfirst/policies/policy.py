@@ -1,62 +1,81 @@
-"""What a policy is, and how its kernels are found.
+"""What a policy is: a class of options with kernels, which joins everything by being defined.
 
-A **policy** is an immutable record of hyperparameters: a frozen, keyword-only dataclass. Its
-compiled form is a *record*: a named tuple of numbers and arrays with the same field names, made by
-:meth:`Policy.record` for a given number of arms and features. The record's type selects the
-policy's kernels, when compiled as well as when not. A policy's file defines:
+A **policy** is an immutable record of options: a frozen, keyword-only dataclass derived from
+:class:`Policy`, in this package or in a script of your own. It has three static methods:
 
 ``init(policy, n_arms, n_features, memory) -> state``
-    the state before the first decision: a named tuple of arrays in a memory (not compiled);
-``weigh(policy, state, step, context, eligible) -> arm``
-    the arm that this decision must take, or -1 and an outlook to select from (``state.outlook``,
-    see :mod:`greedyfirst.policies.selection`); ``eligible`` is 1 for arms that may be chosen;
-    changes nothing but scratch arrays;
+    the state before the first decision: a :class:`~greedyfirst.compiling.records.Record` with
+    ``scores`` (:class:`~greedyfirst.policies.selection.Scores`) and, if it learns estimates, a
+    ``model`` with the arms' ``pulls``, ``gram`` and ``estimate``; plain Python;
+``score(policy, state, step, context, eligible) -> arm``
+    the arm that decision ``step`` (1, 2, …) must take, or -1 and scores in ``state.scores`` to
+    select from; ``eligible`` is 1 for arms that may be chosen; changes nothing but scratch;
 ``update(policy, state, step, context, arm, reward)``
     learn, in place; ``step`` is the decision's, ``FOREIGN`` for a row that the policy did not
     decide, ``SUMMARY`` for one that stands for many others (same Gram matrix and moments).
 
-Every state has an ``outlook``, and a ``model`` with the arms' ``pulls``, ``gram`` and ``estimate``.
+``policy`` are the options as :meth:`Policy.options` gives them, by name. With ``@kernel`` above
+them ``score`` and ``update`` are compiled; without it they run as plain Python, in an agent and,
+slowly, in a simulation. ``policies/skeleton.py`` is an example to copy.
 """
 
 from __future__ import annotations
 
-import sys
-from collections import namedtuple
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, ClassVar, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from numba import types
-from numba.extending import overload
-
-from greedyfirst.compilation import INLINE_OPTIONS, Function, bind
+from greedyfirst.compiling.families import Family, generic, has_kernels, options_of
+from greedyfirst.compiling.records import Memory, Options
 from greedyfirst.links import Identity, Link
-from greedyfirst.memory import Memory
 from greedyfirst.validation import FloatArray
+
+if TYPE_CHECKING:
+    from greedyfirst.policies.greedy_first.watch import Watch
 
 FOREIGN, SUMMARY = 0, -1
 
-#: The policies' table: which file holds the kernels of which record. Filled by the package.
-KERNELS: dict[type, ModuleType] = {}
-_COMPILED: dict[tuple[str, type], Any] = {}
+#: All policies by name, filled by their definitions; those from elsewhere as "module:name".
+POLICIES: dict[str, type[Policy]] = {}
+_PACKAGE = __name__.partition(".")[0]
+_NUMBERS = {"int": int, "float": float, "bool": bool}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
-    """Hyperparameters; no state and no randomness."""
+class Policy(Family):
+    """Options; no state and no randomness."""
 
-    Record: ClassVar[type]
+    #: Whether its estimates alone decide, so that an arm without samples would never be found out.
+    exploits: ClassVar[bool] = False
+    #: Whether it keeps a watch over its arms' samples: see :meth:`watch`.
+    watches: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Make the record type: the policy's fields, in a place where numba's cache finds it."""
-        name = f"{cls.__name__}Record"
-        fields = [key for key, kind in cls.__annotations__.items() if "ClassVar" not in str(kind)]
-        cls.Record = namedtuple(name, fields, module=cls.__module__)  # type: ignore[misc]
-        setattr(sys.modules[cls.__module__], name, cls.Record)
+        """Enter the table of policies."""
+        super().__init_subclass__()
+        POLICIES[cls.registered_name()] = cls
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The policy as compiled kernels take it, with defaults that depend on the problem set."""
-        raise NotImplementedError
+    @classmethod
+    def registered_name(cls) -> str:
+        """The name under which files and settings know it."""
+        own = cls.__module__.partition(".")[0] == _PACKAGE
+        return cls.__name__ if own else f"{cls.__module__}:{cls.__qualname__}"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Policies with every option varied, for the checks that each policy must pass."""
+        return [cls()]
+
+    def options(self, n_arms: int, n_features: int) -> Options:
+        """The options as kernels take them, with defaults that depend on the problem set."""
+        return options_of(type(self), self.option_values(n_arms, n_features))
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options as numbers, flags, arrays or other options, by name."""
+        return {
+            each.name: _NUMBERS.get(str(each.type), _same)(getattr(self, each.name))
+            for each in fields(self)
+        }
 
     def reward_link(self) -> type[Link]:
         """The link under which it learns: it says which rewards are possible."""
@@ -70,55 +89,58 @@ class Policy:
         """The policy for an instance with these true parameters (n_arms, n_features)."""
         return self
 
+    def watch(self, state: Any) -> Watch | None:
+        """The watch over its arms' samples, if it keeps one."""
+        return None
 
-def compiled_for(function: Function, policy: type[Policy]) -> Function:
-    """``function``, which calls ``weigh`` and ``update``, compiled around a policy's kernels."""
-    key = (function.__name__, policy)
-    if key not in _COMPILED:
-        module = KERNELS[policy.Record]
-        _COMPILED[key] = bind(
-            function,
-            f"{function.__name__}_{policy.__name__}",
-            weigh=module.weigh,
-            update=module.update,
-        )
-    return cast(Function, _COMPILED[key])
+    def untested_rounds(self, n_arms: int, n_features: int) -> int:
+        """The rounds before it tests its arms' samples, if it does."""
+        return 0
+
+    @classmethod
+    def is_compiled(cls) -> bool:
+        """Whether its kernels are kernels; else it runs as plain Python."""
+        return has_kernels(cls, "score", "update")
+
+    # ------------------------------------------------------------------------------- the kernels
+
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> Any:
+        """The state before the first decision."""
+        raise NotImplementedError
+
+    @staticmethod
+    def score(
+        policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """The arm that must be taken, or -1 and scores."""
+        raise NotImplementedError
+
+    @staticmethod
+    def update(
+        policy: Any, state: Any, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """Learn."""
+        raise NotImplementedError
 
 
-def _python_kernel(name: str, policy: Any) -> Any:
-    return getattr(KERNELS[type(policy)], name)
+def _same(value: Any) -> Any:
+    return value
 
 
+@generic
 def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> Any:
     """The policy's state before the first decision, in ``memory``."""
-    return _python_kernel("init", policy)(policy, n_arms, n_features, memory)
 
 
-def weigh(policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray) -> int:
-    """The arm that decision ``step`` (1, 2, …) must take, or -1 and an outlook in the state."""
-    arm: int = _python_kernel("weigh", policy)(policy, state, step, context, eligible)
-    return arm
+@generic
+def score(policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray) -> int:
+    """The arm that decision ``step`` must take, or -1 and scores in the state."""
+    raise NotImplementedError
 
 
+@generic
 def update(
     policy: Any, state: Any, step: int, context: FloatArray, arm: int, reward: float
 ) -> None:
     """Learn from the reward of decision ``step``, or of a foreign or summary row."""
-    _python_kernel("update", policy)(policy, state, step, context, arm, reward)
-
-
-def _compiled_kernel(name: str, policy: Any) -> Any:
-    """The policy file's function, for numba to compile into the caller."""
-    if isinstance(policy, types.BaseNamedTuple) and policy.instance_class in KERNELS:
-        return getattr(KERNELS[policy.instance_class], name).py_func
-    return None
-
-
-@overload(weigh, strict=False, jit_options=INLINE_OPTIONS)
-def _weigh(policy, state, step, context, eligible):  # type: ignore[no-untyped-def]
-    return _compiled_kernel("weigh", policy)
-
-
-@overload(update, strict=False, jit_options=INLINE_OPTIONS)
-def _update(policy, state, step, context, arm, reward):  # type: ignore[no-untyped-def]
-    return _compiled_kernel("update", policy)

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory
 from greedyfirst.models import gaussian_posterior, noise_scale
-from greedyfirst.models.gaussian_posterior import MEAN, GaussianPosterior
-from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
+from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
+from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.thompson_sampling import weigh_draws
+from greedyfirst.policies.selection import Scores
+from greedyfirst.policies.thompson_sampling import PosteriorState, score_draws
 from greedyfirst.validation import FloatArray, number
-from greedyfirst.vector_loops import inner
+
+
+@kernel
+def spread(policy: Any, state: PosteriorState) -> float:
+    """v, by which the draws' standard deviations are scaled."""
+    n_arms, d = state.model.estimate.shape
+    sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
+    t = state.noise.rewards + 1.0
+    width: float = 9.0 * n_arms * d * math.log(t / policy.delta)
+    return float(policy.scale) * sigma * math.sqrt(width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,64 +59,42 @@ class PriorFreeThompsonSampling(Policy):
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        sigma = UNKNOWN if self.sigma is None else float(self.sigma)
-        return self.Record(float(self.scale), float(self.delta), sigma, float(self.sigma_start))
+    @classmethod
+    def examples(cls) -> Sequence[PriorFreeThompsonSampling]:
+        """Every option varied."""
+        return [cls(), cls(scale=0.05, delta=0.5, sigma=0.3), cls(sigma_start=0.2)]
 
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, σ as a number also where it is estimated."""
+        return {**super().option_values(n_arms, n_features), "sigma": known_sigma(self.sigma)}
 
-class PriorFreeThompsonSamplingState(NamedTuple):
-    """Ridge regression per arm."""
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> PosteriorState:
+        """The state before the first decision: N(0, I) and unit noise, whose precision is B."""
+        mean, covariance = np.zeros(n_features), np.eye(n_features)
+        return PosteriorState(
+            memory,
+            model=gaussian_posterior.init(memory, n_arms, mean, covariance),
+            noise=NoiseScale(memory),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
-    model: GaussianPosterior  # N(0, I) prior and unit noise: its precision is B
-    noise: FloatArray  # (2,), see noise_scale
-    outlook: FloatArray  # (3, n_arms), see selection
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: PosteriorState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """Each arm's draw of its reward."""
+        score_draws(state.model, spread(policy, state), context, state.scores)
+        return -1
 
-
-def init(
-    policy: Any, n_arms: int, n_features: int, memory: Memory
-) -> PriorFreeThompsonSamplingState:
-    """The state before the first decision."""
-    return PriorFreeThompsonSamplingState(
-        gaussian_posterior.init(memory, n_arms, np.zeros(n_features), np.eye(n_features)),
-        noise_scale.init(memory),
-        memory.take(3, n_arms),
-    )
-
-
-@kernel
-def spread(policy: Any, state: PriorFreeThompsonSamplingState) -> float:
-    """v, by which the draws' standard deviations are scaled."""
-    n_arms, _, d = state.model.vectors.shape
-    sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
-    t = state.noise[noise_scale.COUNT] + 1.0
-    width: float = 9.0 * n_arms * d * math.log(t / policy.delta)
-    return float(policy.scale) * sigma * math.sqrt(width)
-
-
-@template_kernel
-def weigh(
-    policy: Any,
-    state: PriorFreeThompsonSamplingState,
-    step: int,
-    context: FloatArray,
-    eligible: FloatArray,
-) -> int:
-    """Each arm's draw of its reward."""
-    weigh_draws(state.model, spread(policy, state), context, state.outlook)
-    return -1
-
-
-@template_kernel
-def update(
-    policy: Any,
-    state: PriorFreeThompsonSamplingState,
-    step: int,
-    context: FloatArray,
-    arm: int,
-    reward: float,
-) -> None:
-    """One row of ridge regression and its residual."""
-    gaussian_posterior.observe(state.model, arm, context, reward, 1.0)
-    if step != SUMMARY:  # it has no residual of its own
-        noise_scale.observe(state.noise, reward - inner(state.model.vectors[arm, MEAN], context))
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: PosteriorState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of ridge regression and its residual."""
+        gaussian_posterior.observe(state.model, arm, context, reward, 1.0)
+        if step != SUMMARY:  # it has no residual of its own
+            residual = reward - inner(state.model.estimate[arm], context)
+            noise_scale.observe(state.noise, residual)

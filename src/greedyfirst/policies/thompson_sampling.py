@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from greedyfirst.compilation import kernel, template_kernel
-from greedyfirst.linalg import quadratic
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.models import gaussian_posterior, noise_scale
-from greedyfirst.models.gaussian_posterior import COVARIANCE, MEAN, GaussianPosterior
-from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
+from greedyfirst.models.gaussian_posterior import GaussianPosterior
+from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
+from greedyfirst.numerics.matrices import quadratic
+from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.selection import SCORE, SPREAD
+from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import FloatArray, array, number, wrong
-from greedyfirst.vector_loops import inner
+
+
+class PosteriorState(Record):
+    """Posterior per arm, and the noise's scale."""
+
+    model: GaussianPosterior = part()
+    noise: NoiseScale = part()
+    scores: Scores = part()
+
+
+@kernel
+def score_draws(
+    model: GaussianPosterior, scale: float, context: FloatArray, scores: Scores
+) -> None:
+    """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
+    value, spread = scores.value, scores.spread
+    for arm in range(value.shape[0]):
+        variance = quadratic(model.covariance[arm], context)
+        value[arm] = inner(model.estimate[arm], context)
+        spread[arm] = scale * math.sqrt(max(variance, 0.0))
+
+
+def _plain(value: np.ndarray) -> Any:
+    """A number or nested tuples: what a frozen record can hold, compare and print."""
+    if value.ndim == 0:
+        return float(value)
+    return tuple(_plain(item) for item in value)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,8 +94,19 @@ class ThompsonSampling(Policy):
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form: the prior as a vector and a matrix."""
+    @classmethod
+    def examples(cls) -> Sequence[ThompsonSampling]:
+        """Every option varied."""
+        correlated = [[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]]
+        return [
+            cls(),
+            cls(prior_mean=0.5, prior_covariance=2.0, sigma=0.3),
+            cls(prior_mean=[0.5, 0, 0, -1], prior_covariance=[1, 2, 3, 4], sigma_start=9),
+            cls(prior_covariance=correlated, sigma=0.5),
+        ]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, the prior as a vector and a matrix."""
         mean = np.asarray(self.prior_mean, dtype=np.float64)
         mean = np.full(n_features, mean) if mean.ndim == 0 else mean
         mean = array("prior_mean", mean, (n_features,))
@@ -79,67 +118,42 @@ class ThompsonSampling(Policy):
         symmetric = np.allclose(covariance, covariance.T, rtol=1e-12, atol=0)
         if not symmetric or np.linalg.eigvalsh(covariance)[0] <= 0:
             raise wrong("prior_covariance", self.prior_covariance, "symmetric positive definite")
-        sigma = UNKNOWN if self.sigma is None else float(self.sigma)
-        return self.Record(mean, covariance, sigma, float(self.sigma_start))
+        return {
+            **super().option_values(n_arms, n_features),
+            "prior_mean": mean,
+            "prior_covariance": covariance,
+            "sigma": known_sigma(self.sigma),
+        }
 
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> PosteriorState:
+        """The state before the first decision."""
+        mean, covariance = policy.prior_mean, policy.prior_covariance
+        return PosteriorState(
+            memory,
+            model=gaussian_posterior.init(memory, n_arms, mean, covariance),
+            noise=NoiseScale(memory),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
-def _plain(value: np.ndarray) -> Any:
-    """A number or nested tuples: what a frozen record can hold, compare and print."""
-    if value.ndim == 0:
-        return float(value)
-    return tuple(_plain(item) for item in value)
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: PosteriorState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """Each arm's draw of its reward."""
+        score_draws(state.model, 1.0, context, state.scores)
+        return -1
 
-
-class ThompsonSamplingState(NamedTuple):
-    """Posterior per arm."""
-
-    model: GaussianPosterior
-    noise: FloatArray  # (2,), see noise_scale
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> ThompsonSamplingState:
-    """The state before the first decision."""
-    return ThompsonSamplingState(
-        gaussian_posterior.init(memory, n_arms, policy.prior_mean, policy.prior_covariance),
-        noise_scale.init(memory),
-        memory.take(3, n_arms),
-    )
-
-
-@kernel
-def weigh_draws(
-    model: GaussianPosterior, scale: float, context: FloatArray, outlook: FloatArray
-) -> None:
-    """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
-    for arm in range(outlook.shape[1]):
-        variance = quadratic(model.matrices[arm, COVARIANCE], context)
-        outlook[SCORE, arm] = inner(model.vectors[arm, MEAN], context)
-        outlook[SPREAD, arm] = scale * math.sqrt(max(variance, 0.0))
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: ThompsonSamplingState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """Each arm's draw of its reward."""
-    weigh_draws(state.model, 1.0, context, state.outlook)
-    return -1
-
-
-@template_kernel
-def update(
-    policy: Any,
-    state: ThompsonSamplingState,
-    step: int,
-    context: FloatArray,
-    arm: int,
-    reward: float,
-) -> None:
-    """One row for the posterior, with the noise scale as it is known at this time."""
-    model = state.model
-    n_arms, _, d = model.vectors.shape
-    sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
-    gaussian_posterior.observe(model, arm, context, reward, sigma * sigma)
-    if step != SUMMARY:  # it has no residual of its own
-        noise_scale.observe(state.noise, reward - inner(model.vectors[arm, MEAN], context))
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: PosteriorState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row for the posterior, with the noise scale as it is known at this time."""
+        n_arms, d = state.model.estimate.shape
+        sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
+        gaussian_posterior.observe(state.model, arm, context, reward, sigma * sigma)
+        if step != SUMMARY:  # it has no residual of its own
+            residual = reward - inner(state.model.estimate[arm], context)
+            noise_scale.observe(state.noise, residual)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from greedyfirst.compilation import template_kernel
-from greedyfirst.memory import Memory
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import PINV, LeastSquares
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import SCORE
+from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import FloatArray
+
+
+class LearningState(Record):
+    """Least squares per arm, so that estimates can be read off."""
+
+    model: LeastSquares = part()
+    scores: Scores = part()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,36 +28,29 @@ class Uniform(Policy):
     Rewards are learned from all the same, so that estimates can be read off.
     """
 
-    def record(self, n_arms: int, n_features: int) -> Any:
-        """The compiled form."""
-        return self.Record()
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> LearningState:
+        """The state before the first decision."""
+        return LearningState(
+            memory,
+            model=least_squares.init(memory, n_arms, n_features),
+            scores=Scores(memory, n_arms=n_arms),
+        )
 
+    @staticmethod
+    @kernel
+    def score(
+        policy: Any, state: LearningState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """Scores 0 for all: ties are broken at random."""
+        for arm in range(eligible.shape[0]):
+            state.scores.value[arm] = 0.0
+        return -1
 
-class UniformState(NamedTuple):
-    """Least squares per arm."""
-
-    model: LeastSquares
-    outlook: FloatArray  # (3, n_arms), see selection
-
-
-def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> UniformState:
-    """The state before the first decision."""
-    return UniformState(least_squares.init(memory, n_arms, n_features), memory.take(3, n_arms))
-
-
-@template_kernel
-def weigh(
-    policy: Any, state: UniformState, step: int, context: FloatArray, eligible: FloatArray
-) -> int:
-    """Scores 0 for all: ties are broken at random."""
-    for arm in range(eligible.shape[0]):
-        state.outlook[SCORE, arm] = 0.0
-    return -1
-
-
-@template_kernel
-def update(
-    policy: Any, state: UniformState, step: int, context: FloatArray, arm: int, reward: float
-) -> None:
-    """One row of least squares."""
-    least_squares.observe(state.model, PINV, arm, context, reward)
+    @staticmethod
+    @kernel
+    def update(
+        policy: Any, state: LearningState, step: int, context: FloatArray, arm: int, reward: float
+    ) -> None:
+        """One row of least squares."""
+        least_squares.observe(state.model, PINV, arm, context, reward)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from greedyfirst.policies import GreedyFirst
 from greedyfirst.replay.replay import (
     FIXED,
     GREEDY,
@@ -103,11 +102,7 @@ def _greedy_first(replay: Replay) -> str:
 def _untested(replay: Replay) -> int:
     """The rounds before Greedy-First's test begins."""
     policy = replay.policies[GREEDY_FIRST]
-    if not isinstance(policy, GreedyFirst):
-        return 0
-    record = policy.record(len(replay.arms), replay.schema.n_features)
-    # A λ₀ that is given need not be estimated at t₀.
-    return int(record.test_after if policy.lambda0 else max(record.t0, record.test_after))
+    return policy.untested_rounds(len(replay.arms), replay.schema.n_features)
 
 
 def _fixed(replay: Replay) -> str:

@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greedyfirst.pictures import save_picture
+from greedyfirst.files.pictures import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

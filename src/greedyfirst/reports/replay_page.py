@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedyfirst.experiments.experiment import write_curves
-from greedyfirst.pictures import add_legend, save_picture, shortened
+from greedyfirst.files.pictures import add_legend, save_picture, shortened
 from greedyfirst.replay.replay import GREEDY_FIRST, Replay
 from greedyfirst.replay.verdict import verdict
 from greedyfirst.reports.html_page import HtmlPage

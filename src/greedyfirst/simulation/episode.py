@@ -1,14 +1,12 @@
-"""One policy on one problem instance: the compiled loop around the policy's kernels."""
+"""One policy on one problem instance: the loop around the policy's kernels."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from greedyfirst.policies.policy import update, weigh
+from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
-from greedyfirst.validation import FloatArray
+from greedyfirst.validation import FloatArray, IntArray
 
 
 def play(
@@ -19,11 +17,11 @@ def play(
     rewards: FloatArray,
     regrets: FloatArray,
     eligible: FloatArray,
-    grid: np.ndarray,
+    grid: IntArray,
     curve: FloatArray,
     pulls: FloatArray,
 ) -> float:
-    """Play all rounds of one instance: to be compiled with :func:`compiled_for` a policy.
+    """Play all rounds of one instance.
 
     ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
     summed up to round grid[g] goes to curve[g], that of all rounds is returned; ``pulls`` (n_arms,)
@@ -34,9 +32,9 @@ def play(
     for t in range(contexts.shape[0]):
         step = t + 1
         context = contexts[t]
-        arm = weigh(policy, state, step, context, eligible)
+        arm = score(policy, state, step, context, eligible)
         if arm < 0:
-            arm = select(state.outlook, eligible, seed, step)
+            arm = select(state.scores, eligible, seed, step)
         total += regrets[t, arm]
         pulls[arm] += 1.0
         if point < grid.shape[0] and grid[point] == step:

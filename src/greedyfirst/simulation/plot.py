@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from greedyfirst.pictures import SIZE, add_legend
+from greedyfirst.files.pictures import SIZE, add_legend
 
 if TYPE_CHECKING:
     from greedyfirst.simulation.result import SimulationResult

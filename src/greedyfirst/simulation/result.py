@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greedyfirst import data_file
+from greedyfirst.files import data_file
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.validation import FloatArray, wrong
 

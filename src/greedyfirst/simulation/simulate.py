@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,12 +17,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from greedyfirst.compilation import entry
+from greedyfirst.compiling.kernels import compiled
+from greedyfirst.compiling.records import argument
 from greedyfirst.links.link import check_rewards
-from greedyfirst.memory import allocate
-from greedyfirst.policies import GreedyFirst, Policy
-from greedyfirst.policies.diversity_watch import CULPRIT, EIGENVALUES, SWITCHED_AT
-from greedyfirst.policies.policy import compiled_for, init
+from greedyfirst.policies.loops import loop_for, new_state
+from greedyfirst.policies.policy import Policy
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation.episode import play
 from greedyfirst.simulation.result import SimulationResult
@@ -56,6 +54,23 @@ class Outcome(NamedTuple):
     seconds: FloatArray  # (n_policies,)
 
 
+class Place(NamedTuple):
+    """A policy ready to play."""
+
+    loop: Any
+    options: Any
+    state: Any
+    buffer: np.ndarray
+    fresh: np.ndarray  # the buffer before the first decision
+    in_python: bool
+
+    def arguments(self, options: Any) -> tuple[Any, Any]:
+        """Options and state as the loop takes them."""
+        if self.in_python:
+            return options, self.state
+        return argument(options), argument(self.state)
+
+
 class Bench:
     """One thread's states: a policy is set back to its first decision by copying its buffer."""
 
@@ -72,14 +87,14 @@ class Bench:
         n_arms, n_features = problem.n_arms, problem.n_features
         self.eligible = np.ones(n_arms)
         told = self._informed(0)
-        self.places: list[tuple[Any, Any, Any, FloatArray, FloatArray]] = []
+        self.places: list[Place] = []
         for policy in told:
-            record = policy.record(n_arms, n_features)
-            buffer, state = allocate(partial(init, record, n_arms, n_features), horizon)
+            options = policy.options(n_arms, n_features)
+            buffer, state = new_state(options, n_arms, n_features, horizon)
             tables = np.zeros((0, n_arms))
-            run = entry(
-                compiled_for(play, type(policy)),
-                record,
+            loop = compiled(
+                loop_for(play, policy, options, state),
+                options,
                 state,
                 0,
                 np.zeros((0, n_features)),
@@ -90,7 +105,8 @@ class Bench:
                 np.zeros(0),
                 np.zeros(n_arms),
             )
-            self.places.append((run, record, state, buffer, buffer.copy()))
+            in_python = not policy.is_compiled()
+            self.places.append(Place(loop, options, state, buffer, buffer.copy(), in_python))
 
     def _source(self, instance: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self.seed, spawn_key=(instance,))
@@ -121,29 +137,29 @@ class Bench:
         culprit, weakest = np.full(n, -1), np.zeros((n, self.problem.n_features))
         pulls = np.zeros((n, self.problem.n_arms))
         told = self._informed(instance)
-        for place, (run, record, state, buffer, fresh) in enumerate(self.places):
-            if told[place] is not self.policies[place]:
-                record = told[place].record(self.problem.n_arms, self.problem.n_features)
-            buffer[:] = fresh
+        for number, (policy, place) in enumerate(zip(told, self.places, strict=True)):
+            options = place.options
+            if policy is not self.policies[number]:
+                options = policy.options(self.problem.n_arms, self.problem.n_features)
+            place.buffer[:] = place.fresh
             start = time.perf_counter()
-            final[place] = run(
-                record,
-                state,
+            final[number] = place.loop(
+                *place.arguments(options),
                 decision_seed,
                 *draw,
                 self.eligible,
                 grid,
-                curves[place],
-                pulls[place],
+                curves[number],
+                pulls[number],
             )
-            seconds[place] = time.perf_counter() - start
-            watch = getattr(state, "watch", None)
+            seconds[number] = time.perf_counter() - start
+            watch = policy.watch(place.state)
             if watch is not None:
-                switched_at[place] = int(watch.numbers[SWITCHED_AT])
-                eigenvalues[place] = int(watch.numbers[EIGENVALUES])
-                culprit[place] = int(watch.numbers[CULPRIT])
-                if culprit[place] >= 0:
-                    weakest[place] = watch.weakest[culprit[place]]
+                switched_at[number] = watch.switched_at
+                eigenvalues[number] = watch.eigenvalue_computations
+                culprit[number] = watch.culprit
+                if watch.culprit >= 0:
+                    weakest[number] = watch.weakest[watch.culprit]
         return Outcome(curves, final, switched_at, eigenvalues, pulls, culprit, weakest, seconds)
 
     def _checked(self, draw: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -241,7 +257,7 @@ def simulate(
             seconds += outcome.seconds
             if bar is not None:
                 bar.advance(task)
-    watched = [isinstance(policy, GreedyFirst) for policy in policies.values()]
+    watched = [policy.watches for policy in policies.values()]
     return SimulationResult(
         policies=tuple(labels),
         steps=steps,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from greedyfirst.tables.reading import read_table
-from greedyfirst.user_cache import user_cache
-from greedyfirst.whole_file import whole_file
+from greedyfirst.files.user_cache import user_cache
+from greedyfirst.files.atomic_write import atomic_write
 
 
 class DataSet(NamedTuple):
@@ -115,7 +115,7 @@ def _keep(frame: pd.DataFrame, path: Path) -> None:
     """Write a download at once, whole or not at all; without a place for it the work goes on."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             frame.to_csv(temporary, index=False)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -15,7 +15,7 @@ import pandas as pd
 from greedyfirst.tables.columns import check_frame, close_names, is_missing
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import FloatArray, flag, wrong
-from greedyfirst.whole_file import whole_file
+from greedyfirst.files.atomic_write import atomic_write
 
 __all__ = ["Categorical", "Numeric", "Schema"]
 
@@ -168,7 +168,7 @@ class Schema:
     def save(self, path: str | Path) -> None:
         """Write the schema as JSON; readers see the old file or the new one, never half of it."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        with whole_file(Path(path)) as temporary:
+        with atomic_write(Path(path)) as temporary:
             temporary.write_bytes(text.encode())
 
     @classmethod

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import overload
-
-from greedyfirst.compilation import (
-    INLINE_OPTIONS,
-    array_at,
-    inline_kernel,
-    kernel,
-    pointer,
-    template_kernel,
-)
+from greedyfirst.compiling.kernels import inline_kernel, kernel
+from greedyfirst.numerics.vectors import add_multiple, inner, inner_of_four
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner, inner_of_four
 
 # Cyclic Jacobi converges quadratically: 5 to 10 sweeps in practice, this is only a stop.
 JACOBI_SWEEPS = 30
@@ -24,27 +15,6 @@ WIDE = 12
 
 
 @inline_kernel
-def copy(x: FloatArray, out: FloatArray) -> None:
-    """out = x, vectors."""
-    for i in range(x.shape[0]):
-        out[i] = x[i]
-
-
-def copy_all(source: FloatArray, target: FloatArray) -> None:
-    """target = source, arrays of any shape."""
-    target[...] = source
-
-
-@overload(copy_all, strict=False, jit_options=INLINE_OPTIONS)
-def _copy_all(source, target):  # type: ignore[no-untyped-def]
-    def compiled(source, target):  # type: ignore[no-untyped-def]
-        size = source.size
-        copy(array_at(pointer(source), (size,)), array_at(pointer(target), (size,)))
-
-    return compiled
-
-
-@template_kernel
 def identity(out: FloatArray) -> None:
     """out = I."""
     for i in range(out.shape[0]):
@@ -133,7 +103,7 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
     return True
 
 
-@template_kernel
+@inline_kernel
 def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
     """x, y = cosine·x - sine·y, sine·x + cosine·y."""
     for i in range(x.shape[0]):

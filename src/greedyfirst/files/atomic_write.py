@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
+def atomic_write(target: Path) -> Iterator[Path]:
     """A path to write to; it becomes ``target`` if nothing fails, and is gone otherwise."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from greedyfirst.whole_file import whole_file
+from greedyfirst.files.atomic_write import atomic_write
 
 VERSION = 1
 _HEADER = "header"
@@ -55,7 +55,7 @@ def unpack(content: bytes, kind: str, where: str) -> tuple[dict[str, Any], dict[
 def write(path: str | Path, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Write the file at once, and to the disk."""
     content = pack(kind, header, arrays)
-    with whole_file(Path(path)) as temporary, open(temporary, "wb") as file:
+    with atomic_write(Path(path)) as temporary, open(temporary, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

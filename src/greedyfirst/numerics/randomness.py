@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from greedyfirst.compilation import inline_kernel
+from greedyfirst.compiling.kernels import inline_kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

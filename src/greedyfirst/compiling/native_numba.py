@@ -1,61 +1,130 @@
-"""The inner loops of all arithmetic on vectors, four numbers at a time.
+"""The one file with private names of numba and llvmlite, and the switch that goes without.
 
-Numba's own vectorised loops suit long arrays: they check for overlap, take sixteen numbers at a
-time and the rest one by one. Contexts are short. These loops are the same arithmetic in the same
-order as the plain Python written here, as 4-wide machine instructions: compiled and uncompiled
-results agree bit for bit. Where kernels are compiled, the names stand for the generated loops.
+With ``GREEDYFIRST_PLAIN_NUMBA=1`` nothing here is used: kernels are ordinary ``njit`` functions,
+results are the same, bit for bit. What each part buys is measured by ``benchmarks/ablation.py``;
+the table is in ``benchmarks/README.md``.
+
+- **Kernels without machine code of their own** (``KernelCompiler``). Numba optimises and assembles
+  each function by itself and again inside every caller. Kernels are only ever called by kernels:
+  what they compile to is code for their callers to take in.
+- **No reference counts** (``_nrt``). Kernels neither make nor return arrays; numba would count
+  references to every view they take.
+- **Fields of records** typed in one place (``AttributeTemplate``), which is what lets kernels go
+  without reference counts.
+- **Vector loops** (llvmlite). Contexts are short; numba's own vectorised loops suit long arrays.
+  These are the same arithmetic in the same order as the plain loops of
+  :mod:`greedyfirst.numerics.vectors`, as 4-wide machine instructions.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic
 
-from greedyfirst.validation import FloatArray
+PARTS = frozenset({"compiler", "counts", "vectors"})
+
+
+def _used() -> frozenset[str]:
+    """The parts in use: ``GREEDYFIRST_PLAIN_NUMBA`` is 1 for none, or names those to leave out."""
+    without = os.environ.get("GREEDYFIRST_PLAIN_NUMBA", "0")
+    if numba.config.DISABLE_JIT or without == "1":
+        return frozenset()
+    return PARTS - set(without.split(","))
+
+
+USED = _used()
+_NUMBERS = count(1)
+
+
+# ------------------------------------------------------------- kernels without machine code
+
+
+class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """A kernel's code with that of the kernels it calls, neither optimised nor made machine code.
+
+    It stays a function of its own in its callers, unless it is to be inlined: LLVM would copy large
+    kernels to every place that calls them.
+    """
+
+    def add_ir_module(self, module: Any) -> None:
+        """Mark the functions, then take them in."""
+        for function in module.functions:
+            if not function.is_declaration and "alwaysinline" not in function.attributes:
+                function.attributes.add("noinline")
+        super().add_ir_module(module)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class KernelCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler without its last steps: machine code, and wrappers for calls from Python."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags.no_compile = True
+
+    def _compile_core(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = KernelLibrary(codegen, self.state.func_id.func_qualname)
+        return super()._compile_core()
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile; a call from Python gets a sentence that says why not.
+
+        Numba knows compiled functions by what it would call: it must be a built-in function, and a
+        different one for each.
+        """
+        result = super().compile_extra(function)
+        name = f"{function.__name__}, compiled as number {next(_NUMBERS)}"
+        entry_point = f"kernel {name}, is for compiled callers only".format
+        context = self.state.targetctx
+        context.insert_user_function(entry_point, result.fndesc, [result.library])
+        return result._replace(entry_point=entry_point)
+
+
+OPTIONS: dict[str, Any] = {"_nrt": False} if "counts" in USED else {}
+KERNEL_OPTIONS: dict[str, Any] = {"pipeline_class": KernelCompiler} if "compiler" in USED else {}
+
+
+# ------------------------------------------------------------- fields of records
+
+
+def type_fields(record: type, resolve: Callable[[Any, str], Any]) -> bool:
+    """Tell numba the types of a record's fields; False if that is left to its public interface."""
+    if "counts" not in USED:
+        return False
+
+    @infer_getattr
+    class RecordFields(AttributeTemplate):  # type: ignore[misc]
+        key = record
+
+        def generic_resolve(self, kind: Any, name: str) -> Any:
+            return resolve(kind, name)
+
+    return True
+
+
+# ------------------------------------------------------------- vector loops
 
 _LANES = 4
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, _LANES)
-
-
-def inner(x: FloatArray, y: FloatArray) -> float:
-    """x·y, in four interleaved partial sums."""
-    d = len(x)
-    s = [0.0, 0.0, 0.0, 0.0]
-    blocks = d - d % _LANES
-    for i in range(blocks):
-        s[i % _LANES] += x[i] * y[i]
-    for i in range(blocks, d):
-        s[0] += x[i] * y[i]
-    return (s[0] + s[1]) + (s[2] + s[3])
-
-
-def inner_of_four(
-    rows: tuple[FloatArray, FloatArray, FloatArray, FloatArray], x: FloatArray
-) -> tuple[float, float, float, float]:
-    """Four :func:`inner` products with x at once: none waits for the sums of another."""
-    return inner(rows[0], x), inner(rows[1], x), inner(rows[2], x), inner(rows[3], x)
-
-
-def add_multiple(y: FloatArray, w: float, x: FloatArray) -> None:
-    """y += w·x."""
-    for i in range(len(x)):
-        y[i] += w * x[i]
-
-
-def add_multiples(
-    y: FloatArray, w: tuple[float, ...], x: tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-) -> None:
-    """y += (w₀x₀ + w₁x₁) + (w₂x₂ + w₃x₃)."""
-    for i in range(len(y)):
-        y[i] += (w[0] * x[0][i] + w[1] * x[1][i]) + (w[2] * x[2][i] + w[3] * x[3][i])
 
 
 def _each(
@@ -95,7 +164,7 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-    array = make_array(kind)(context, builder, value)
+    array = context.make_array(kind)(context, builder, value)
     return array.data, builder.extract_value(array.shape, 0)
 
 
@@ -190,6 +259,15 @@ def _add_multiples(typingctx, y, w, x):  # type: ignore[no-untyped-def]
     return types.void(y, w, x), generate
 
 
-if not numba.config.DISABLE_JIT:
-    inner, inner_of_four = _inner, _inner_of_four
-    add_multiple, add_multiples = _add_multiple, _add_multiples
+#: The loops by the names of :mod:`greedyfirst.numerics.vectors`.
+VECTOR_LOOPS = {
+    "inner": _inner,
+    "inner_of_four": _inner_of_four,
+    "add_multiple": _add_multiple,
+    "add_multiples": _add_multiples,
+}
+
+
+def vector_loop(function: Any) -> Any:
+    """The generated loop of the same name in place of ``function``, which is its meaning."""
+    return VECTOR_LOOPS[function.__name__] if "vectors" in USED else None

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compilation import rare_kernel
-from greedyfirst.linalg import copy, multiply
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.numerics.matrices import multiply
+from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
-from greedyfirst.vector_loops import add_multiple, inner
 
 BISECTIONS = 100
 ASCENT_STEPS = 1000
@@ -22,7 +22,7 @@ RESIDUAL = 1e-6
 ROUNDING = 2.3e-16
 
 
-@rare_kernel
+@kernel
 def smallest_eigenpair(a: FloatArray, work: FloatArray, vector: FloatArray) -> float:
     """The smallest eigenvalue of a symmetric a, and its eigenvector; a is overwritten.
 
@@ -46,7 +46,7 @@ def smallest_eigenpair(a: FloatArray, work: FloatArray, vector: FloatArray) -> f
     return value
 
 
-@rare_kernel
+@kernel
 def tridiagonalise(a: FloatArray, reflectors: FloatArray, scratch: FloatArray) -> None:
     """Make a tridiagonal by reflections I - vv', whose v go to the first rows of ``reflectors``."""
     d = a.shape[0]
@@ -74,7 +74,7 @@ def tridiagonalise(a: FloatArray, reflectors: FloatArray, scratch: FloatArray) -
         a[k, k + 1] = end
 
 
-@rare_kernel
+@kernel
 def bisect(diagonal: FloatArray, beside: FloatArray) -> float:
     """The smallest eigenvalue of a tridiagonal matrix."""
     d = diagonal.shape[0]
@@ -95,7 +95,7 @@ def bisect(diagonal: FloatArray, beside: FloatArray) -> float:
     return 0.5 * (low + high)
 
 
-@rare_kernel
+@kernel
 def any_below(diagonal: FloatArray, beside: FloatArray, x: float, least: float) -> bool:
     """Whether an eigenvalue is below x: a pivot of the shifted matrix is then negative."""
     pivot = diagonal[0] - x
@@ -106,7 +106,7 @@ def any_below(diagonal: FloatArray, beside: FloatArray, x: float, least: float) 
     return bool(pivot < 0.0)
 
 
-@rare_kernel
+@kernel
 def twist(
     diagonal: FloatArray,
     beside: FloatArray,
@@ -147,7 +147,7 @@ def twist(
         vector[i] /= length
 
 
-@rare_kernel
+@kernel
 def largest_eigenvalue(a: FloatArray, guess: FloatArray, scratch: FloatArray) -> float:
     """The largest eigenvalue of a positive semidefinite a; its eigenvector replaces ``guess``.
 

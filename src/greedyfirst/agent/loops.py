@@ -1,0 +1,121 @@
+"""What an agent runs: one decision, one reward, or many of them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from greedyfirst.compiling.kernels import compiled, entry, inline_kernel
+from greedyfirst.compiling.records import Record, flag, floats, part
+from greedyfirst.policies.policy import score, update
+from greedyfirst.policies.selection import select
+from greedyfirst.validation import FloatArray, IntArray
+
+#: What the calls for one row return instead of an arm or 0 when a number is not finite; nothing is
+#: changed then.
+BAD_CONTEXT, BAD_REWARD = -1, -2
+
+#: A context as a caller may give it: float64, with whatever strides, alignment and permissions.
+GIVEN = types.Array(types.float64, 1, "A", readonly=True, aligned=False)
+
+
+class Workspace(Record):
+    """What an agent's calls for one row work on."""
+
+    policy: Any = part()
+    state: Any = part()
+    #: The row at hand.
+    context: FloatArray = floats("d")
+    #: 1 for arms that may be chosen: always, and in one call that says so.
+    eligible: FloatArray = floats("n_arms")
+    eligible_once: FloatArray = floats("n_arms")
+    #: Whether the last decision had to take its arm.
+    forced: bool = flag()
+
+
+def decide(work: Workspace, step: int, given: FloatArray, once: int, seed: int) -> int:
+    """The arm for one context at this step, or ``BAD_CONTEXT``."""
+    if not take(given, work.context):
+        return BAD_CONTEXT
+    eligible = work.eligible_once if once else work.eligible
+    arm = score(work.policy, work.state, step, work.context, eligible)
+    work.forced = arm >= 0
+    if arm < 0:
+        arm = select(work.state.scores, eligible, seed, step)
+    return arm
+
+
+def learn(work: Workspace, step: int, given: FloatArray, arm: int, reward: float) -> int:
+    """Take in one reward; returns 0, ``BAD_CONTEXT`` or ``BAD_REWARD``."""
+    if not take(given, work.context):
+        return BAD_CONTEXT
+    if not math.isfinite(reward):
+        return BAD_REWARD
+    update(work.policy, work.state, step, work.context, arm, reward)
+    return 0
+
+
+@inline_kernel
+def take(given: FloatArray, context: FloatArray) -> bool:
+    """Copy a context to where its numbers are neighbours; False if one is not finite."""
+    for i in range(context.shape[0]):
+        if not math.isfinite(given[i]):
+            return False
+        context[i] = given[i]
+    return True
+
+
+@entry
+def contribute(
+    estimate: FloatArray, context: FloatArray, parts: FloatArray, sums: FloatArray
+) -> bool:
+    """Coefficient times value into ``parts`` (n_arms, n_features), their sums into ``sums``.
+
+    False if the context is not finite.
+    """
+    for i in range(context.shape[0]):
+        if not math.isfinite(context[i]):
+            return False
+    for arm in range(estimate.shape[0]):
+        total = 0.0
+        for i in range(estimate.shape[1]):
+            parts[arm, i] = estimate[arm, i] * context[i]
+            total += parts[arm, i]
+        sums[arm] = total
+    return True
+
+
+@cache
+def contribution_loop() -> Any:
+    """:func:`contribute`, compiled for calls from Python."""
+    table, row = np.zeros((0, 0)), np.zeros(0)
+    return compiled(contribute, table, GIVEN, table, row)
+
+
+def decide_many(
+    work: Workspace, first_step: int, contexts: FloatArray, seed: int, arms: IntArray
+) -> None:
+    """Choose an arm for each row of ``contexts``, at steps ``first_step``, +1, …, into ``arms``."""
+    for row in range(contexts.shape[0]):
+        step = first_step + row
+        arm = score(work.policy, work.state, step, contexts[row], work.eligible)
+        if arm < 0:
+            arm = select(work.state.scores, work.eligible, seed, step)
+        arms[row] = arm
+
+
+def learn_many(
+    work: Workspace, steps: IntArray, contexts: FloatArray, arms: IntArray, rewards: FloatArray
+) -> None:
+    """Take in one reward after the other."""
+    for row in range(contexts.shape[0]):
+        update(work.policy, work.state, steps[row], contexts[row], arms[row], rewards[row])
+
+
+def score_next(work: Workspace, step: int, context: FloatArray) -> int:
+    """The arm that ``step`` must take, or -1 and scores in the state."""
+    return score(work.policy, work.state, step, context, work.eligible)

@@ -1,0 +1,1 @@
+"""How kernels become machine code, and the records that they work on."""

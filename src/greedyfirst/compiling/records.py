@@ -1,0 +1,446 @@
+"""Records: data with names, which compiled code reads and writes by address.
+
+A **record** is a class of named fields: arrays, single numbers, flags, and other records.
+
+    class Mean(Record):
+        count = integers("n_arms")      # (n_arms,) int64
+        total = floats("n_arms", "d")   # (n_arms, d) float64
+        steps = integer()               # one number: record.steps += 1
+
+    buffer, mean = allocate(lambda memory: Mean(memory, n_arms=3, d=2))
+
+All numbers of a record, and of the records inside it, lie in one buffer: to copy, reset or compare
+a state is to do it to one array. Each shape is stated once, in the declaration.
+
+Compiled code gets one pointer, to a row of *words*: each field's address, then the lengths that
+the shapes name. Reading a field loads its address and makes a view there; nothing is copied and
+nothing is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    overload,
+    overload_attribute,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+from greedyfirst.compiling import native_numba
+from greedyfirst.compiling.kernels import compiled
+
+Built = TypeVar("Built")
+
+#: Fields start at multiples of a cache line: loads of four numbers never straddle two.
+LINE = 64
+DTYPES = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
+
+
+class Field(NamedTuple):
+    """A declared field: numbers of one type, a length by name or number for each axis."""
+
+    dtype: str
+    shape: tuple[str | int, ...] = ()
+
+
+class Part(NamedTuple):
+    """A declared field that is another record, given when the record is made."""
+
+
+def floats(*shape: str | int) -> Any:
+    """An array of float64."""
+    return Field("float64", shape)
+
+
+def integers(*shape: str | int) -> Any:
+    """An array of int64."""
+    return Field("int64", shape)
+
+
+def flags(*shape: str | int) -> Any:
+    """An array of booleans."""
+    return Field("bool", shape)
+
+
+def number() -> Any:
+    """One float64."""
+    return Field("float64")
+
+
+def integer() -> Any:
+    """One int64."""
+    return Field("int64")
+
+
+def flag() -> Any:
+    """One boolean."""
+    return Field("bool")
+
+
+def part() -> Any:
+    """Another record."""
+    return Part()
+
+
+class Memory:
+    """Hands out zeroed arrays from one buffer, in order.
+
+    ``rows`` is how many rewards a state must have room for, if it keeps them one by one.
+    """
+
+    def __init__(self, rows: int, buffer: np.ndarray | None = None) -> None:
+        self.rows, self.buffer, self.used = rows, buffer, 0
+
+    def take(self, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+        """The next bytes as an array; without a buffer they are only counted."""
+        start = self.used
+        length = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        self.used += length + -length % LINE
+        if self.buffer is None:
+            return np.zeros(shape, dtype)
+        return self.buffer[start : start + length].view(dtype).reshape(shape)
+
+
+def allocate(build: Callable[[Memory], Built], rows: int = 0) -> tuple[np.ndarray, Built]:
+    """A zeroed buffer of as many bytes as ``build`` takes, and what it builds there."""
+    count = Memory(rows)
+    build(count)
+    block = np.zeros(count.used + LINE, np.uint8)
+    start = -block.ctypes.data % LINE
+    buffer = block[start : start + count.used]
+    return buffer, build(Memory(rows, buffer))
+
+
+class Addressed:
+    """What compiled code finds at one address: fields by name."""
+
+    #: The address, for compiled functions; see :func:`argument`.
+    address: int
+    kind: RecordType
+    #: Each field's array, number or record.
+    values: dict[str, Any]
+
+    def _settle(self, name: str, entries: list[tuple[str, Any, Field | Part]]) -> None:
+        """Write the words of these fields, and make the type that says where each one is."""
+        lengths: dict[str | int, int] = {}
+        places, words = [], []
+        for field, value, declared in entries:
+            declare(field)
+            if isinstance(declared, Part):
+                places.append(Place(field, value.kind, None))
+                words.append(value.address)
+                continue
+            for length, size in zip(declared.shape, value.shape, strict=True):
+                lengths[length] = int(size)
+            places.append(Place(field, DTYPES[declared.dtype], declared.shape))
+            words.append(value.ctypes.data)
+        order = [each for each in lengths if isinstance(each, str)]
+        self.words = np.array([*words, *(lengths[each] for each in order)], np.int64)
+        self.address = int(self.words.ctypes.data)
+        constant = isinstance(self, Options)
+        self.kind = RecordType(name, tuple(places), tuple(order), constant)
+
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a record cannot be copied: copy the buffer that it was allocated in")
+
+
+class Record(Addressed):
+    """Named arrays, numbers and records in one memory: see the module's words."""
+
+    declared: ClassVar[dict[str, Field | Part]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect the declared fields; single numbers become properties."""
+        own = {name: each for name, each in vars(cls).items() if isinstance(each, (Field, Part))}
+        cls.declared = {**cls.declared, **own}
+        for name, each in own.items():
+            if isinstance(each, Field) and not each.shape:
+                setattr(cls, name, _single(name))
+            else:
+                delattr(cls, name)
+
+    def __init__(self, memory: Memory, /, **given: Any) -> None:
+        """Take the fields from ``memory``; lengths and inner records are given by name."""
+        self.values = {}
+        for name, each in self.declared.items():
+            if isinstance(each, Part):
+                self.values[name] = given[name]
+            else:
+                shape = tuple(n if isinstance(n, int) else given[n] for n in each.shape)
+                self.values[name] = memory.take(each.dtype, shape)
+            if isinstance(each, Part) or each.shape:
+                setattr(self, name, self.values[name])
+        entries = [(name, self.values[name], each) for name, each in self.declared.items()]
+        self._settle(f"{type(self).__module__}.{type(self).__qualname__}", entries)
+
+    def arrays(self, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
+        """Every array of the record and of those inside it, with its path ("model.gram")."""
+        for name, value in self.values.items():
+            if isinstance(value, Record):
+                yield from value.arrays(f"{prefix}{name}.")
+            elif isinstance(value, np.ndarray):
+                yield prefix + name, value
+
+    def places(self, buffer: np.ndarray) -> dict[str, list[Any]]:
+        """Each array's type, first byte in ``buffer`` and shape, by its path: plain data."""
+        start = buffer.ctypes.data
+        return {
+            path: [array.dtype.name, array.ctypes.data - start, *array.shape]
+            for path, array in self.arrays()
+        }
+
+
+def arrays_in(buffer: np.ndarray, places: dict[str, list[Any]]) -> dict[str, np.ndarray]:
+    """The arrays of which :meth:`Record.places` told."""
+    found = {}
+    for path, (dtype, first, *shape) in places.items():
+        length = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        found[path] = buffer[first : first + length].view(dtype).reshape(shape)
+    return found
+
+
+def _single(name: str) -> property:
+    def get(self: Record) -> Any:
+        return self.values[name].item()
+
+    def put(self: Record, value: Any) -> None:
+        self.values[name][()] = value
+
+    return property(get, put)
+
+
+class Options(Addressed):
+    """Constants by name, for compiled code: numbers, flags, arrays, and other options.
+
+    ``name`` selects the kernels that belong to them.
+    """
+
+    def __init__(self, name: str, values: dict[str, Any]) -> None:
+        self.name, self.values = name, values
+        self._arrays = []
+        entries: list[tuple[str, Any, Field | Part]] = []
+        for field, value in values.items():
+            setattr(self, field, value)
+            if isinstance(value, Addressed):
+                entries.append((field, value, Part()))
+                continue
+            dtype = np.bool_ if isinstance(value, bool) else None
+            array = np.ascontiguousarray(value, dtype)
+            array = array.reshape(np.shape(value))
+            self._arrays.append(array)
+            shape = tuple(f"{field} {axis}" for axis in range(array.ndim))
+            entries.append((field, array, Field(array.dtype.name, shape)))
+        self._settle(name, entries)
+
+
+def parts_of(record: Addressed) -> list[Addressed]:
+    """The records inside a record."""
+    return [each for each in record.values.values() if isinstance(each, Addressed)]
+
+
+def argument(value: Any) -> Any:
+    """A value as an argument of :func:`~greedyfirst.compiling.kernels.compiled` functions.
+
+    A record becomes its address, but for where nothing is compiled.
+    """
+    if isinstance(value, Addressed) and not numba.config.DISABLE_JIT:
+        return value.address
+    return value
+
+
+def run(entry: Callable[..., Built], *arguments: Any) -> Built:
+    """Call an entry: for calls that are rare, since types are looked up each time."""
+    function = compiled(entry, *arguments)
+    return function(*map(argument, arguments)) if function is not entry else entry(*arguments)
+
+
+# ------------------------------------------------------------------------------- in compiled code
+
+
+class Place(NamedTuple):
+    """Where a field is: its word, by order; ``shape`` is None for an inner record."""
+
+    name: str
+    kind: Any
+    shape: tuple[str | int, ...] | None
+
+
+class RecordType(types.Type):  # type: ignore[misc]
+    """The type of a record in compiled code: a pointer to its words.
+
+    Two records have the same type if they have the same name and fields.
+    """
+
+    def __init__(
+        self, record: str, places: tuple[Place, ...], lengths: tuple[str, ...], constant: bool
+    ) -> None:
+        self.record, self.places, self.lengths, self.constant = record, places, lengths, constant
+        told = [(each.name, str(each.kind), each.shape) for each in places]
+        digest = hashlib.sha256(repr((record, told, lengths)).encode()).hexdigest()[:10]
+        super().__init__(name=f"{record.rpartition('.')[2]}_{digest}")
+
+    def place(self, name: str) -> tuple[int, Place] | None:
+        """A field's word and what is there."""
+        for word, place in enumerate(self.places):
+            if place.name == name:
+                return word, place
+        return None
+
+    def length_word(self, name: str) -> int:
+        """Where a length that shapes name is."""
+        return len(self.places) + self.lengths.index(name)
+
+
+register_model(RecordType)(models.OpaqueModel)
+
+
+@typeof_impl.register(Addressed)
+def _typeof(record, context):  # type: ignore[no-untyped-def]
+    return record.kind
+
+
+@unbox(RecordType)
+def _unbox(kind, address, c):  # type: ignore[no-untyped-def]
+    return NativeValue(c.pyapi.long_as_voidptr(address))
+
+
+def field_type(record: RecordType, name: str) -> Any:
+    """The type of a record's field, or None if there is no such field."""
+    found = record.place(name)
+    if found is None:
+        return None
+    _, place = found
+    return types.Array(place.kind, len(place.shape), "C") if place.shape else place.kind
+
+
+def _word(context, builder, record, place):  # type: ignore[no-untyped-def]
+    """Load a word; words never change while a function runs, which lets LLVM load them once."""
+    words = builder.bitcast(record, context.get_value_type(types.CPointer(types.int64)))
+    word = builder.load(builder.gep(words, [context.get_constant(types.intp, place)]))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _pointer(context, builder, record, word, kind):  # type: ignore[no-untyped-def]
+    address = _word(context, builder, record, word)
+    return builder.inttoptr(address, context.get_data_type(kind).as_pointer())
+
+
+def _length(context, builder, kind, record, length):  # type: ignore[no-untyped-def]
+    if isinstance(length, int):
+        return context.get_constant(types.intp, length)
+    return _word(context, builder, record, kind.length_word(length))
+
+
+def _read(context, builder, kind, record, name):  # type: ignore[no-untyped-def]
+    word, place = kind.place(name)
+    if place.shape is None:
+        address = _word(context, builder, record, word)
+        return builder.inttoptr(address, context.get_value_type(place.kind))
+    if not place.shape:
+        pointer = _pointer(context, builder, record, word, place.kind)
+        return context.unpack_value(builder, place.kind, pointer)
+    lengths = [_length(context, builder, kind, record, length) for length in place.shape]
+    array = context.make_array(types.Array(place.kind, len(lengths), "C"))(context, builder)
+    size = context.get_constant(types.intp, 1 if place.kind is types.boolean else 8)
+    strides = [size]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    context.populate_array(
+        array,
+        data=builder.inttoptr(_word(context, builder, record, word), array.data.type),
+        shape=lengths,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+@lower_setattr_generic(RecordType)
+def _write(context, builder, signature, args, name):  # type: ignore[no-untyped-def]
+    kind, given = signature.args
+    word, place = kind.place(name)
+    value = context.cast(builder, args[1], given, place.kind)
+    pointer = _pointer(context, builder, args[0], word, place.kind)
+    context.pack_value(builder, place.kind, value, pointer)
+
+
+_TYPED = native_numba.type_fields(RecordType, field_type)
+if _TYPED:
+    lower_getattr_generic(RecordType)(_read)
+
+
+@cache
+def declare(name: str) -> None:
+    """Tell numba of a field's name, by its public interface where that is all that is used."""
+    if _TYPED:
+        return
+
+    @intrinsic
+    def read(typingctx, record):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return _read(context, builder, record, args[0], name)
+
+        return field_type(record, name)(record), generate
+
+    @overload_attribute(RecordType, name)
+    def get(record):  # type: ignore[no-untyped-def]
+        return None if record.place(name) is None else lambda record: read(record)
+
+
+def copy_record(source: Record, target: Record) -> None:
+    """Copy every field of a record, and of those inside it, to another of the same type."""
+    for (_, old), (_, new) in zip(source.arrays(), target.arrays(), strict=True):
+        new[...] = old
+
+
+@intrinsic
+def _copy_record(typingctx, source, target):  # type: ignore[no-untyped-def]
+    def copy_fields(context, builder, kind, old, new):  # type: ignore[no-untyped-def]
+        bytes_type = context.get_value_type(types.voidptr)
+        for word, place in enumerate(kind.places):
+            if place.shape is None:
+                if place.kind.constant:
+                    continue
+                inner = [builder.inttoptr(_word(context, builder, each, word), bytes_type)
+                         for each in (old, new)]  # fmt: skip
+                copy_fields(context, builder, place.kind, *inner)
+                continue
+            size = context.get_constant(types.intp, 1 if place.kind is types.boolean else 8)
+            for length in place.shape:
+                size = builder.mul(size, _length(context, builder, kind, old, length))
+            ends = [builder.inttoptr(_word(context, builder, each, word), bytes_type)
+                    for each in (new, old)]  # fmt: skip
+            copy = builder.module.declare_intrinsic(
+                "llvm.memcpy", [ends[0].type, ends[1].type, size.type]
+            )
+            builder.call(copy, [*ends, size, context.get_constant(types.boolean, False)])
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        copy_fields(context, builder, source, *args)
+        return context.get_dummy_value()
+
+    if source != target:
+        raise numba.errors.TypingError("copy_record needs two records of the same type")
+    return types.void(source, target), generate
+
+
+@overload(copy_record)
+def _copy_record_compiled(source, target):  # type: ignore[no-untyped-def]
+    return lambda source, target: _copy_record(source, target)

@@ -1,0 +1,1 @@
+"""Files: where caches go, atomic writes, sealed data files, pictures."""

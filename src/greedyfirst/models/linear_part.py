@@ -1,0 +1,67 @@
+"""What all models have in common: least squares of the same rows, and counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import overload
+
+from greedyfirst.compiling.kernels import INLINE_OPTIONS
+from greedyfirst.compiling.records import field_type
+from greedyfirst.models.least_squares import LeastSquares
+
+
+def linear_part(model: Any) -> LeastSquares:
+    """The model if it is least squares, else the least squares inside it."""
+    linear: LeastSquares = getattr(model, "linear", model)
+    return linear
+
+
+@overload(linear_part, strict=False, jit_options=INLINE_OPTIONS)
+def _linear_part(model):  # type: ignore[no-untyped-def]
+    if field_type(model, "linear") is None:
+        return lambda model: model
+    return lambda model: model.linear
+
+
+def pause(model: Any) -> None:
+    """Let estimates of least squares rest; rows go on being taken in. Other models go on."""
+    if isinstance(model, LeastSquares):
+        model.paused[:] = True
+
+
+@overload(pause, strict=False, jit_options=INLINE_OPTIONS)
+def _pause(model):  # type: ignore[no-untyped-def]
+    if field_type(model, "paused") is None:
+        return lambda model: None
+
+    def compiled(model):  # type: ignore[no-untyped-def]
+        for arm in range(model.paused.shape[0]):
+            model.paused[arm] = True
+
+    return compiled
+
+
+def add_pulls(state: Any, arm: int, n: int) -> None:
+    """Count n more rows of an arm, if the policy of this state keeps a model."""
+    model = getattr(state, "model", None)
+    if model is not None:
+        model.pulls[arm] += n
+
+
+@overload(add_pulls, strict=False, jit_options=INLINE_OPTIONS)
+def _add_pulls(state, arm, n):  # type: ignore[no-untyped-def]
+    model = field_type(state, "model")
+    if model is None:
+        return lambda state, arm, n: None
+    if field_type(model, "linear") is not None:
+
+        def in_linear_part(state, arm, n):  # type: ignore[no-untyped-def]
+            state.model.linear.pulls[arm] += n
+
+        return in_linear_part
+
+    def compiled(state, arm, n):  # type: ignore[no-untyped-def]
+        state.model.pulls[arm] += n
+
+    return compiled

@@ -1,0 +1,1 @@
+"""Small vectors and matrices, extreme eigenvalues, random draws: compiled, in place."""

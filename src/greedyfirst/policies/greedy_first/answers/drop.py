@@ -1,0 +1,35 @@
+"""Drop: the arm is not chosen any more, and the policy stays greedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.policies.greedy_first.answers.answer import Answer
+from greedyfirst.policies.greedy_first.phases import Deciding, return_to_greedy
+
+
+class Drop(Answer):
+    """Go on greedily without the arm."""
+
+    name = "drop"
+    done = "The arm was dropped"
+    done_by_itself = "the arm was dropped"
+
+    @staticmethod
+    @kernel
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+        """Drop the arm, unless it is the last one."""
+        watch.exempt[arm] = True
+        left = 0
+        for other in range(watch.dropped.shape[0]):
+            if not watch.dropped[other]:
+                left += 1
+        if left > 1:
+            watch.dropped[arm] = True
+        return False
+
+    @staticmethod
+    def apply(agent: Deciding, arm: int) -> None:
+        """Drop the arm and go on greedily."""
+        return_to_greedy(agent, arm, dropped=True)

@@ -1,0 +1,28 @@
+"""Explore: the fallback decides from now on (the paper's algorithm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.policies.greedy_first.answers.answer import Answer
+from greedyfirst.policies.greedy_first.phases import Deciding, explore
+
+
+class Explore(Answer):
+    """Switch to the fallback, for all arms."""
+
+    name = "explore"
+    done = "Exploring was begun"
+    done_by_itself = "the policy began to explore"
+
+    @staticmethod
+    @kernel
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+        """Switch."""
+        return True
+
+    @staticmethod
+    def apply(agent: Deciding, arm: int) -> None:
+        """Switch now; nothing changes if the fallback decides already."""
+        explore(agent)

@@ -1,0 +1,29 @@
+"""Hold: the policy stays greedy in spite of the alarm; the arm is not tested any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.policies.greedy_first.answers.answer import Answer
+from greedyfirst.policies.greedy_first.phases import Deciding, return_to_greedy
+
+
+class Hold(Answer):
+    """Go on greedily with the arm, and leave it to the decision-maker."""
+
+    name = "hold"
+    done = "The arm was kept, and is not tested any more"
+    done_by_itself = "a person is to decide"
+
+    @staticmethod
+    @kernel
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+        """Test the arm no more."""
+        watch.exempt[arm] = True
+        return False
+
+    @staticmethod
+    def apply(agent: Deciding, arm: int) -> None:
+        """Keep the arm and go on greedily."""
+        return_to_greedy(agent, arm, dropped=False)

@@ -1,0 +1,299 @@
+"""Greedy-First (Algorithms 3 and 5): greedy until an arm's samples are not diverse enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+from greedyfirst.compiling.families import options_of
+from greedyfirst.compiling.kernels import inline_kernel
+from greedyfirst.compiling.records import Memory, Record, floats, part
+from greedyfirst.links import Link
+from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.models.linear_part import linear_part
+from greedyfirst.numerics.vectors import copy
+from greedyfirst.policies import policy as kernels
+from greedyfirst.policies.glm_greedy import GLMGreedy
+from greedyfirst.policies.glm_ucb import GLMUCB
+from greedyfirst.policies.greedy import Greedy
+from greedyfirst.policies.greedy_first import phases, warm_start, watch
+from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
+from greedyfirst.policies.greedy_first.statistic import STATISTICS
+from greedyfirst.policies.greedy_first.warm_start import InitialSamples, carry_over_code
+from greedyfirst.policies.greedy_first.watch import SPANS, Watch
+from greedyfirst.policies.ols_bandit import OLSBandit
+from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import Scores
+from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
+
+
+class GreedyFirstState(Record):
+    """The greedy policy's state, the fallback's, and the watch over the arms."""
+
+    #: Keeps learning from all samples, also after a switch.
+    greedy: Any = part()
+    fallback: Any = part()
+    watch: Watch = part()
+    #: The greedy state's own.
+    scores: Scores = part()
+    samples: InitialSamples = part()
+    # Scratch: eligible arms that have not been dropped.
+    allowed: FloatArray = floats("n_arms")
+
+    @property
+    def model(self) -> Any:
+        """The estimates that decisions are made with."""
+        deciding = self.fallback if self.watch.explores else self.greedy
+        return getattr(deciding, "model", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyFirst(Policy):
+    r"""Greedy-First: greedy, until some arm's smallest eigenvalue falls short.
+
+    Switches to ``fallback`` at the first :math:`t > t_0` with
+    :math:`\min_i \lambda_{\min}(X_i^\top X_i) < \lambda_0t/4` (Algorithm 3). Without λ₀ it is
+    estimated at t₀ as :math:`\hat\lambda_0 = \min_i\lambda_{\min}/(2t_0)`, and a zero estimate
+    switches at once (Algorithm 5). Rate optimal whether or not contexts are diverse (Theorem 3).
+    The test is exact and costs almost nothing: see :mod:`greedyfirst.policies.greedy_first.watch`.
+
+    Parameters
+    ----------
+    warmup, initial_pulls
+        Of the greedy phase, as in :class:`~greedyfirst.policies.greedy.Greedy`.
+    greedy
+        The policy of the greedy phase where it is not that: for generalised linear rewards a
+        :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`, which brings its own ``warmup`` and
+        ``initial_pulls``.
+    t0
+        Rounds before the test begins; ``None`` is 4·K·d.
+    lambda0
+        λ₀ of the test; ``None`` estimates it at t₀.
+    fallback
+        The policy that explores after a switch: any other than Greedy-First itself. One for
+        generalised linear rewards must have the same link and memory as ``greedy``.
+    span
+        ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
+        seen so far: rewards depend on β only there, so collinear or one-hot features do not force
+        a switch. The two are the same when contexts span everything.
+    carry_over
+        What a switch hands to the fallback: ``True`` all samples of the greedy phase, for its
+        all-sample estimators; ``False``, as in the paper, nothing; ``"initial"`` those of the
+        ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial pulls they are
+        forced samples), the practice of Figure 4.
+    on_alarm
+        What to do when an arm falls short: ``"explore"`` switches to the fallback (the paper's
+        algorithm), ``"drop"`` drops the arm and stays greedy, ``"hold"`` stays greedy and leaves
+        the arm to the decision-maker. The last arm is never dropped.
+    lambda0_minimum
+        An estimate of λ₀ below this counts as zero.
+    test_after
+        Rounds before the test against λ₀t/4 begins; ``None`` is t₀. The practice of the paper's
+        figures is 2·t₀.
+    statistic
+        What is tested, by name: ``"smallest_eigenvalue"``, the paper's.
+
+    Departures
+    ----------
+    An arm's λ_min counts as exactly 0 while its Gram matrix is numerically singular.
+    """
+
+    watches: ClassVar[bool] = True
+    warmup: str = "none"
+    initial_pulls: int = 0
+    greedy: Greedy | GLMGreedy | None = None
+    t0: int | None = None
+    lambda0: float | None = None
+    fallback: Policy = field(default_factory=OLSBandit)
+    span: str = "pooled"
+    carry_over: bool | str = True
+    on_alarm: str = "explore"
+    lambda0_minimum: float = 0.0
+    test_after: int | None = None
+    statistic: str = "smallest_eigenvalue"
+
+    def __post_init__(self) -> None:
+        choice("warmup", self.warmup, WARMUPS)
+        whole_number("initial_pulls", self.initial_pulls, at_least=0)
+        if self.t0 is not None:
+            whole_number("t0", self.t0, at_least=1)
+        if self.lambda0 is not None:
+            number("lambda0", self.lambda0, above=0)
+        if not isinstance(self.fallback, Policy) or isinstance(self.fallback, GreedyFirst):
+            raise wrong("fallback", self.fallback, "a policy other than GreedyFirst")
+        if not self.fallback.is_compiled():
+            raise wrong("fallback", self.fallback, "a policy whose score and update are kernels")
+        self._check_greedy()
+        choice("span", self.span, SPANS)
+        handed = carry_over_code(self.carry_over)
+        if handed == warm_start.INITIAL and self.greedy_policy().initial_pulls == 0:
+            expected = "True or False: without initial_pulls there are no initial samples"
+            raise wrong("carry_over", self.carry_over, expected)
+        choice("on_alarm", self.on_alarm, tuple(ANSWERS))
+        choice("statistic", self.statistic, tuple(STATISTICS))
+        number("lambda0_minimum", self.lambda0_minimum, at_least=0)
+        if self.test_after is not None:
+            whole_number("test_after", self.test_after, at_least=1)
+
+    def _check_greedy(self) -> None:
+        """Refuse phases that do not learn from the same rewards."""
+        if self.greedy is not None and not (
+            isinstance(self.greedy, (Greedy, GLMGreedy)) and self.greedy.exploits
+        ):
+            raise wrong("greedy", self.greedy, "None, a Greedy or a GLMGreedy")
+        if self.greedy is not None and (self.warmup, self.initial_pulls) != ("none", 0):
+            expected = "left out: they are options of the policy given as greedy"
+            raise wrong("warmup and initial_pulls", (self.warmup, self.initial_pulls), expected)
+        greedy, fallback = self.greedy, self.fallback
+        if isinstance(fallback, (GLMGreedy, GLMUCB)) and not (
+            isinstance(greedy, GLMGreedy)
+            and (fallback.link, fallback.memory) == (greedy.link, greedy.memory)
+        ):
+            expected = "one for linear rewards, or of the link and memory of a GLMGreedy as greedy"
+            raise wrong("fallback", fallback, expected)
+
+    def greedy_policy(self) -> Greedy | GLMGreedy:
+        """The policy of the greedy phase."""
+        if self.greedy is not None:
+            return self.greedy
+        return Greedy(warmup=self.warmup, initial_pulls=self.initial_pulls)
+
+    def reward_link(self) -> type[Link]:
+        """The link of the greedy phase."""
+        return self.greedy_policy().reward_link()
+
+    def needs_truth(self) -> bool:
+        """Whether the fallback does."""
+        return self.fallback.needs_truth()
+
+    def informed(self, parameters: FloatArray) -> Self:
+        """With a fallback that knows what it asks for."""
+        return replace(self, fallback=self.fallback.informed(parameters))
+
+    @classmethod
+    def examples(cls) -> Sequence[GreedyFirst]:
+        """Every option varied; each other policy is a fallback in the checks by itself."""
+        # λ₀ = 0.5 trips the test soon after t₀, so that fallbacks have most of a run to themselves.
+        soon: dict[str, Any] = {"warmup": "pinv", "t0": 30, "lambda0": 0.5}
+        bandit = OLSBandit(warmup="pinv", initial_pulls=3, refresh="scheduled")
+        return [
+            cls(),
+            cls(warmup="ridge", initial_pulls=4, t0=40, lambda0=0.01, test_after=50),
+            cls(warmup="pinv", t0=25, span="pooled", lambda0_minimum=1e-3),
+            cls(**soon, span="pooled", carry_over=True, fallback=OLSBandit(h=0.5, q=2)),
+            cls(**soon, span="full", on_alarm="drop"),
+            cls(**soon, span="full", on_alarm="hold"),
+            cls(**soon, carry_over=False, fallback=Greedy(warmup="ridge", initial_pulls=1)),
+            cls(**soon, initial_pulls=3, carry_over="initial", fallback=bandit),
+            cls(
+                greedy=GLMGreedy(warmup="none", initial_pulls=3),
+                t0=30,
+                lambda0=0.5,
+                fallback=GLMUCB(b_max=0.5, reward_max=0.01),
+            ),
+            cls(
+                greedy=GLMGreedy(initial_pulls=2),
+                t0=30,
+                lambda0=0.5,
+                carry_over="initial",
+                fallback=GLMUCB(b_max=0.5, reward_max=0.01),
+            ),
+            cls(
+                greedy=GLMGreedy(),
+                t0=30,
+                lambda0=0.5,
+                carry_over=False,
+                fallback=GLMGreedy(warmup="none"),
+            ),
+        ]
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, those of both phases, the test's and the answer's among them."""
+        t0 = 4 * n_arms * n_features if self.t0 is None else int(self.t0)
+        return {
+            "greedy": self.greedy_policy().options(n_arms, n_features),
+            "t0": t0,
+            "lambda0": 0.0 if self.lambda0 is None else float(self.lambda0),
+            "fallback": self.fallback.options(n_arms, n_features),
+            "span": SPANS.index(self.span),
+            "carry_over": carry_over_code(self.carry_over),
+            "on_alarm": options_of(ANSWERS[self.on_alarm]),
+            "lambda0_minimum": float(self.lambda0_minimum),
+            "test_after": t0 if self.test_after is None else int(self.test_after),
+            "statistic": STATISTICS[self.statistic].options(),
+        }
+
+    def watch(self, state: GreedyFirstState) -> Watch:
+        """The watch over its arms' samples."""
+        return state.watch
+
+    def untested_rounds(self, n_arms: int, n_features: int) -> int:
+        """The rounds before the test begins; a λ₀ that is given need not be estimated at t₀."""
+        options = self.options(n_arms, n_features)
+        return int(options.test_after if self.lambda0 else max(options.t0, options.test_after))
+
+    @staticmethod
+    def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFirstState:
+        """The state before the first decision."""
+        greedy = kernels.init(policy.greedy, n_arms, n_features, memory)
+        return GreedyFirstState(
+            memory,
+            greedy=greedy,
+            fallback=kernels.init(policy.fallback, n_arms, n_features, memory),
+            watch=watch.init(memory, n_arms, n_features, policy),
+            scores=greedy.scores,
+            samples=warm_start.init(memory, policy, n_arms, n_features),
+            n_arms=n_arms,
+        )
+
+    @staticmethod
+    @inline_kernel
+    def score(
+        policy: Any, state: GreedyFirstState, step: int, context: FloatArray, eligible: FloatArray
+    ) -> int:
+        """Greedy's scores, or the fallback's after a switch, without the arms that were dropped."""
+        watched, scores = state.watch, state.scores
+        allowed = eligible
+        if watched.alarms > 0:
+            allowed = state.allowed
+            for arm in range(allowed.shape[0]):
+                allowed[arm] = 0.0 if watched.dropped[arm] else eligible[arm]
+        if watched.explores:
+            own_step = warm_start.own_step(policy, state, step)
+            due = kernels.score(policy.fallback, state.fallback, own_step, context, allowed)
+            copy(state.fallback.scores.value, scores.value)
+            copy(state.fallback.scores.spread, scores.spread)
+            scores.random_share = state.fallback.scores.random_share
+        else:
+            due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
+        if watched.alarms > 0:
+            for arm in range(allowed.shape[0]):
+                if allowed[arm] == 0.0:
+                    scores.value[arm] = -math.inf
+        return due
+
+    @staticmethod
+    @inline_kernel
+    def update(
+        policy: Any,
+        state: GreedyFirstState,
+        step: int,
+        context: FloatArray,
+        arm: int,
+        reward: float,
+    ) -> None:
+        """Learn, then test whether every arm's samples are diverse enough."""
+        watched = state.watch
+        kernels.update(policy.greedy, state.greedy, step, context, arm, reward)
+        warm_start.keep(policy, state, step, context, arm, reward)
+        watched.clock += 1
+        if watched.explores:
+            own_step = warm_start.own_step(policy, state, step)
+            kernels.update(policy.fallback, state.fallback, own_step, context, arm, reward)
+        if policy.span == watch.POOLED:
+            watch.see(policy, watched, context)
+        if watched.clock > watched.next_test and not watched.explores:
+            if watch.test(policy, watched, linear_part(state.greedy.model)):
+                phases.switch(policy, state, step)

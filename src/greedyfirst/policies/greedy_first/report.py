@@ -1,0 +1,193 @@
+"""How diverse each arm's samples are, in the decision-maker's words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from greedyfirst.compiling.families import member_of
+from greedyfirst.policies.greedy_first.watch import POOLED, Watch
+from greedyfirst.validation import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmDiversity:
+    """One arm's samples."""
+
+    name: str
+    pulls: int
+    #: λ_min of the arm's Gram matrix (inside the span of all contexts, if the policy tests there).
+    min_eigenvalue: float
+    #: λ₀t/4, which it must not fall below; None when nothing is tested (yet).
+    threshold: float | None
+    #: About how many more samples at usual contexts would lift the eigenvalue to the threshold;
+    #: None when nothing is tested, or when no number of them would.
+    samples_needed: int | None
+    #: The direction in which the samples are weakest: weight by feature name, largest first.
+    weakest_direction: dict[str, float]
+    #: The number of rewards at which the arm tripped the test, None if it has not.
+    tripped_at: int | None
+    dropped: bool
+    #: Whether the arm is tested.
+    watched: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiversityReport:
+    """All arms' samples and what the policy made of them."""
+
+    arms: tuple[ArmDiversity, ...]
+    #: Rewards so far.
+    rewards: int
+    #: "greedy" or "fallback" for Greedy-First, else "not tested".
+    mode: str
+    #: λ₀ in force, None until it is estimated.
+    lambda0: float | None
+    #: The number of rewards at which the fallback took over, None while it has not.
+    switched_at: int | None
+    #: The arm that tripped the test last.
+    culprit: str | None
+    #: Smallest eigenvalues computed for the test so far.
+    eigenvalue_computations: int
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'arm':<16}{'pulls':>8}{'min eigenvalue':>16}{'threshold':>12}  weakest direction"
+        ]
+        for arm in self.arms:
+            threshold = "-" if arm.threshold is None else f"{arm.threshold:.4g}"
+            direction = ", ".join(
+                f"{weight:+.2f} {name}" for name, weight in list(arm.weakest_direction.items())[:3]
+            )
+            mark = " (dropped)" if arm.dropped else ""
+            lines.append(
+                f"{arm.name + mark:<16}{arm.pulls:>8}{arm.min_eigenvalue:>16.4g}{threshold:>12}"
+                f"  {direction}"
+            )
+        if self.switched_at is not None:
+            cause = "by hand" if self.culprit is None else f"because of {self.culprit}"
+            lines.append(f"switched after {self.switched_at} rewards, {cause}")
+        elif self.culprit is not None:
+            lines.append(f"alarm: {self.culprit} does not get diverse enough samples")
+        return "\n".join(lines)
+
+
+class Reported(Protocol):
+    """What a report needs of an agent."""
+
+    policy: Any
+    options: Any
+    state: Any
+    arm_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+
+    @property
+    def rewards(self) -> int:
+        """Rewards learned from so far."""
+
+    @property
+    def dropped(self) -> np.ndarray:
+        """Which arms are never chosen any more (n_arms,)."""
+
+
+def report(agent: Reported) -> DiversityReport:
+    """How diverse each arm's samples are."""
+    watch = agent.policy.watch(agent.state)
+    model = _watched_model(agent, watch)
+    grams, outside = model.gram, _outside_span(agent, watch)
+    usual = grams.sum(axis=0) / max(agent.rewards, 1)
+    arms = tuple(
+        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), outside, usual)
+        for arm in range(len(agent.arm_names))
+    )
+    if watch is None:
+        return DiversityReport(
+            arms=arms,
+            rewards=agent.rewards,
+            mode="not tested",
+            lambda0=None,
+            switched_at=None,
+            culprit=None,
+            eigenvalue_computations=0,
+        )
+    return DiversityReport(
+        arms=arms,
+        rewards=agent.rewards,
+        mode="fallback" if watch.explores else "greedy",
+        lambda0=watch.lambda0 or None,
+        switched_at=watch.switched_at or None,
+        culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
+        eigenvalue_computations=watch.eigenvalue_computations,
+    )
+
+
+def _watched_model(agent: Reported, watch: Watch | None) -> Any:
+    """The model whose samples are tested, or the policy's own."""
+    model = agent.state.greedy.model if watch is not None else getattr(agent.state, "model", None)
+    if model is None:
+        name = type(agent.policy).__name__
+        raise ValueError(f"policy must be one that keeps a model of its samples: {name} does not")
+    return model
+
+
+def _outside_span(agent: Reported, watch: Watch | None) -> FloatArray:
+    """Rows that span what no context has had, where the policy tests inside the span; else none."""
+    n_features = len(agent.feature_names)
+    if watch is None or agent.options.span != POOLED:
+        return np.zeros((0, n_features))
+    return watch.basis[: n_features - watch.rank]
+
+
+def _arm_report(
+    agent: Reported,
+    watch: Watch | None,
+    arm: int,
+    gram: FloatArray,
+    pulls: int,
+    outside: FloatArray,
+    usual: FloatArray,
+) -> ArmDiversity:
+    tested = gram + (np.trace(gram) + 1.0) * outside.T @ outside
+    values, directions = np.linalg.eigh(tested)
+    weakest = directions[:, 0]
+    order = np.argsort(-np.abs(weakest), kind="stable")
+    rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
+    smallest = float(values[0]) if values[0] > rounding and math.isfinite(values[0]) else 0.0
+    line, rise = _threshold(agent, watch, arm)
+    gain = float(weakest @ usual @ weakest)
+    return ArmDiversity(
+        name=agent.arm_names[arm],
+        pulls=pulls,
+        min_eigenvalue=smallest,
+        threshold=line,
+        samples_needed=_samples_needed(smallest, line, rise, gain) if agent.rewards else None,
+        weakest_direction={agent.feature_names[i]: float(weakest[i]) for i in order},
+        tripped_at=None if watch is None else int(watch.tripped_at[arm]) or None,
+        dropped=bool(agent.dropped[arm]),
+        watched=watch is not None and not watch.exempt[arm],
+    )
+
+
+def _threshold(agent: Reported, watch: Watch | None, arm: int) -> tuple[float | None, float]:
+    """What an arm's value must not fall below now, and how much that rises in a round."""
+    if watch is None or watch.lambda0 == 0.0:
+        return None, 0.0
+    formula, age = member_of(agent.options.statistic).threshold, watch.clock - watch.since[arm]
+    return float(formula(watch.lambda0, float(age))), float(formula(watch.lambda0, 1.0))
+
+
+def _samples_needed(
+    smallest: float, threshold: float | None, rise: float, gain: float
+) -> int | None:
+    """Pulls at usual contexts after which the value would be at the line, if each adds ``gain``.
+
+    Each also moves the line by one round's ``rise``; where that is more than it adds, none would do.
+    """
+    if threshold is None:
+        return None
+    if smallest >= threshold:
+        return 0
+    return math.ceil((threshold - smallest) / (gain - rise)) if gain > rise else None

@@ -1,0 +1,199 @@
+"""The watch over the arms' samples: when each is tested, and what has come of it.
+
+An arm trips the test when its statistic falls below its threshold. The last value computed is a
+lower bound of the statistic from then on, and a cheaper bound is tried first: values are computed
+only when the threshold has passed both. The switch time is that of testing every arm in every
+round. When the span of all contexts grows, a statistic that can fall loses its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from greedyfirst.compiling.kernels import inline_kernel, kernel
+from greedyfirst.compiling.records import (
+    Memory,
+    Record,
+    flag,
+    flags,
+    floats,
+    integer,
+    integers,
+    number,
+)
+from greedyfirst.models import span
+from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.policies.greedy_first import statistic
+from greedyfirst.policies.greedy_first.answers.answer import answer_alarm
+from greedyfirst.validation import BoolArray, FloatArray, IntArray
+
+SPANS = ("full", "pooled")
+FULL, POOLED = range(2)
+
+# A test one part in 10⁹ too early only costs a comparison; one too late would move the switch.
+EARLY = 1.0 - 1e-9
+
+
+class Watch(Record):
+    """What the test knows. Rounds are counted in rewards."""
+
+    #: Rewards so far, and the round up to which no arm can trip the test.
+    clock: int = integer()
+    next_test: float = number()
+    #: λ₀ in force, 0 until it is estimated.
+    lambda0: float = number()
+    #: Whether the fallback decides, since which round (0: it does not), and a decision's number
+    #: less the fallback's own number of it.
+    explores: bool = flag()
+    switched_at: int = integer()
+    offset: int = integer()
+    #: Alarms and answers to them; the arm that tripped the test last, -1 if none.
+    alarms: int = integer()
+    culprit: int = integer()
+    eigenvalue_computations: int = integer()
+    #: Decisions made so far, where an agent tells: rewards may be late.
+    decided: int = integer()
+    #: Per arm: the last value computed, a lower bound from then on.
+    floor: FloatArray = floats("n_arms")
+    #: Per arm: the round at which it was added, and at which it tripped the test (0: it has not).
+    since: IntArray = integers("n_arms")
+    tripped_at: IntArray = integers("n_arms")
+    #: Per arm: whether it is not tested any more, and not chosen any more.
+    exempt: BoolArray = flags("n_arms")
+    dropped: BoolArray = flags("n_arms")
+    #: The direction of each arm's last value.
+    weakest: FloatArray = floats("n_arms", "d")
+    #: The span of all contexts: its rank, orthogonal matrix and the features' units.
+    rank: int = integer()
+    basis: FloatArray = floats("d", "d")
+    units: FloatArray = floats("d")
+    # Scratch.
+    outside: FloatArray = floats("d")
+    reflector: FloatArray = floats("d")
+    matrix: FloatArray = floats("d", "d")
+    work: FloatArray = floats("d", "d")
+
+
+def init(memory: Memory, n_arms: int, d: int, policy: Any) -> Watch:
+    """The watch before the first round."""
+    watch = Watch(memory, n_arms=n_arms, d=d)
+    watch.lambda0 = policy.lambda0
+    watch.next_test = policy.test_after if policy.lambda0 > 0.0 else policy.t0 - 1
+    watch.culprit = -1
+    watch.basis[:] = np.eye(d)
+    return watch
+
+
+@inline_kernel
+def span_rank(policy: Any, watch: Watch, d: int) -> int:
+    """The rank that an arm's Gram matrix must have."""
+    return watch.rank if policy.span == POOLED else d
+
+
+@inline_kernel
+def see(policy: Any, watch: Watch, context: FloatArray) -> None:
+    """Take a context into the span of all contexts."""
+    if watch.rank < context.shape[0]:
+        widen(policy, watch, context)
+
+
+@kernel
+def widen(policy: Any, watch: Watch, context: FloatArray) -> None:
+    """Widen the span; bounds are void if that adds a direction."""
+    basis, units, rank = watch.basis, watch.units, watch.rank
+    if span.widen(basis, units, rank, context, watch.outside, watch.reflector) == 0.0:
+        return
+    watch.rank += 1
+    if watch.lambda0 > 0.0 and policy.statistic.can_fall:
+        watch.next_test = 0.0
+        for arm in range(watch.floor.shape[0]):
+            watch.floor[arm] = 0.0
+
+
+@kernel
+def test(policy: Any, watch: Watch, model: LeastSquares) -> bool:
+    """Run the test where a bound no longer decides it; True if the answer is to explore."""
+    if watch.lambda0 == 0.0 and estimate_lambda0(policy, watch, model):
+        return True
+    for arm in range(watch.floor.shape[0]):
+        age = watch.clock - watch.since[arm]
+        line = statistic.threshold(policy.statistic, watch.lambda0, float(age))
+        if watch.exempt[arm] or age <= policy.test_after or watch.floor[arm] >= line:
+            continue
+        watch.floor[arm] = statistic.lower_bound(policy.statistic, policy, watch, model, arm)
+        if watch.floor[arm] < line:
+            watch.floor[arm] = statistic.value(policy.statistic, policy, watch, model, arm)
+        if watch.floor[arm] < line and raise_alarm(policy, watch, arm):
+            return True
+    plan_next_test(policy, watch)
+    return False
+
+
+@kernel
+def estimate_lambda0(policy: Any, watch: Watch, model: LeastSquares) -> bool:
+    """λ₀ from the lowest of the watched arms' values (Algorithm 5); True if it is 0 and explores.
+
+    When the answer to a zero is not to explore, the arm is left out and the others are asked.
+    """
+    t = watch.clock
+    n_arms = watch.floor.shape[0]
+    for arm in range(n_arms):
+        if not watch.exempt[arm] and t - watch.since[arm] >= policy.t0:
+            watch.floor[arm] = statistic.value(policy.statistic, policy, watch, model, arm)
+    for _ in range(n_arms):
+        lowest = n_arms  # none
+        for arm in range(n_arms):
+            old = t - watch.since[arm] >= policy.t0
+            if (old and not watch.exempt[arm]) and (
+                lowest == n_arms or watch.floor[arm] < watch.floor[lowest]
+            ):
+                lowest = arm
+        if lowest == n_arms:
+            return False
+        estimate = statistic.lambda0_from(policy.statistic, watch.floor[lowest], float(t))
+        if estimate > 0.0 and estimate >= policy.lambda0_minimum:
+            watch.lambda0 = estimate
+            return False
+        if raise_alarm(policy, watch, lowest):
+            return True
+    return False
+
+
+@kernel
+def raise_alarm(policy: Any, watch: Watch, arm: int) -> bool:
+    """Note that the arm tripped the test, and answer as ``on_alarm`` says; True to explore."""
+    watch.alarms += 1
+    watch.culprit = arm
+    watch.tripped_at[arm] = watch.clock
+    return answer_alarm(policy.on_alarm, watch, arm)
+
+
+@kernel
+def plan_next_test(policy: Any, watch: Watch) -> None:
+    """The round up to which every watched arm's bound decides the test."""
+    first = math.inf
+    for arm in range(watch.floor.shape[0]):
+        if not watch.exempt[arm]:
+            age = float(policy.test_after)
+            if watch.lambda0 > 0.0:
+                kept = watch.floor[arm]
+                allowed = statistic.rounds_allowed(policy.statistic, watch.lambda0, kept)
+                age = max(age, allowed * EARLY)
+            first = min(first, watch.since[arm] + age)
+    watch.next_test = first
+
+
+def leave_out(watch: Watch, arm: int, *, dropped: bool) -> None:
+    """Test this arm no more, and choose it no more if it is dropped."""
+    watch.exempt[arm] = True
+    if dropped:
+        watch.dropped[arm] = True
+    watch.alarms += 1
+
+
+def test_soon(policy: Any, watch: Watch) -> None:
+    """Test after the next reward, or as soon as tests begin."""
+    watch.next_test = min(watch.next_test, max(watch.clock, policy.t0 - 1))
