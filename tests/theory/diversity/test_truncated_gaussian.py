@@ -3,8 +3,8 @@ import pytest
 from scipy.integrate import dblquad, quad
 from scipy.stats import chi2, truncnorm
 
-from greedyfirst.theory import truncated_gaussian
-from greedyfirst.theory.truncated_gaussian import (
+from greedyfirst.theory.diversity import truncated_gaussian
+from greedyfirst.theory.diversity.truncated_gaussian import (
     chance_of_quadratic_form,
     moment_in_ball,
     moment_in_box,

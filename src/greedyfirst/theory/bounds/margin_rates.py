@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from greedyfirst.theory.assumption_errors import required_by
-from greedyfirst.theory.peeling import peeling_sum
-from greedyfirst.theory.regret_bounds import RegretInputs
+from greedyfirst.theory.bounds.assumption_errors import required_by
+from greedyfirst.theory.bounds.peeling_sum import peeling_sum
+from greedyfirst.theory.bounds.regret_bounds import RegretInputs
 from greedyfirst.validation import number, wrong
 
 ALPHA_MARGIN = "Definition 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ Cκ^α with α ≥ 0"

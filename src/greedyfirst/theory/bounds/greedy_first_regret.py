@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from greedyfirst.theory.peeling import linear_constant, linear_factor
-from greedyfirst.theory.regret_bounds import RegretInputs, log_coefficient
+from greedyfirst.theory.bounds.peeling_sum import linear_constant, linear_factor
+from greedyfirst.theory.bounds.regret_bounds import RegretInputs, log_coefficient
 from greedyfirst.validation import number, whole_number
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.theory.half_space_moments import smallest_eigenvalues
+from greedyfirst.theory.diversity.half_space_moments import smallest_eigenvalues
 from greedyfirst.validation import FloatArray
 
 # Cells along the edge of a face of the cube (3 dimensions: 6·32² = 6144) or square (4·900 = 3600).

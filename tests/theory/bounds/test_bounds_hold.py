@@ -23,7 +23,7 @@ from greedyfirst.theory import (
     greedy_success,
     success_inputs,
 )
-from greedyfirst.theory.branch_and_bound import Search
+from greedyfirst.theory.bounds.branch_and_bound import Search
 
 N_PROBLEMS, N_RUNS, HORIZON, FIRST_TEST = 50, 50, 1600, 1500
 # Two tests on each problem, Bonferroni: a false alarm in all of them has a chance of 1 %.

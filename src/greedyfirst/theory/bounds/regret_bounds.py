@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from scipy import special
 
 from greedyfirst.links.link import Link, find_link
-from greedyfirst.theory.assumption_errors import (
+from greedyfirst.theory.bounds.assumption_errors import (
     BOUNDED,
     DIVERSITY,
     MARGIN,
     NOISE,
     required_by,
 )
-from greedyfirst.theory.peeling import (
+from greedyfirst.theory.bounds.peeling_sum import (
     generalized_factor,
     linear_constant,
     linear_factor,

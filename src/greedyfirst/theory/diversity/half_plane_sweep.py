@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyfirst.theory.half_space_moments import moment_of_kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_moments import moment_of_kept, smallest_eigenpair
 from greedyfirst.validation import FloatArray
 
 # Directions closer than this (radians) are taken for one: rounding, not data, tells them apart.

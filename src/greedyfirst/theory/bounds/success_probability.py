@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from greedyfirst.theory.assumption_errors import POSITIVE, required_by
-from greedyfirst.theory.branch_and_bound import NOTHING, Minimum, Search
-from greedyfirst.theory.eigenvalue_sample import EigenvalueSample
-from greedyfirst.theory.failure_bound import SuccessInputs, diversity_rate, failure_terms
+from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
+from greedyfirst.theory.bounds.branch_and_bound import NOTHING, Minimum, Search
+from greedyfirst.theory.bounds.eigenvalue_sample import EigenvalueSample
+from greedyfirst.theory.bounds.failure_bound import SuccessInputs, diversity_rate, failure_terms
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 
@@ -84,10 +84,10 @@ def greedy_success(
         Draws of λ_min of m = ``inputs.initial_pulls`` contexts.
     form
         ``"printed"``, the theorem as it stands, or ``"proved"``, what its proof supports: see
-        :mod:`greedyfirst.theory.failure_bound`.
+        :mod:`greedyfirst.theory.bounds.failure_bound`.
     tolerance
         By how much the infimum may be missed at most: see
-        :mod:`greedyfirst.theory.branch_and_bound`.
+        :mod:`greedyfirst.theory.bounds.branch_and_bound`.
     confidence
         Of ``worst``, as far as ``sample`` goes.
     lambda1_lower

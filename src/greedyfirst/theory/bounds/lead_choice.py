@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyfirst.theory.assumption_errors import POSITIVE, required_by
-from greedyfirst.theory.constants import LeadEstimate, ProblemConstants
-from greedyfirst.theory.eigenvalue_sample import EigenvalueSample
-from greedyfirst.theory.failure_bound import SuccessInputs
-from greedyfirst.theory.success_probability import (
+from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
+from greedyfirst.theory.bounds.eigenvalue_sample import EigenvalueSample
+from greedyfirst.theory.bounds.failure_bound import SuccessInputs
+from greedyfirst.theory.bounds.problem_constants import LeadEstimate, ProblemConstants
+from greedyfirst.theory.bounds.success_probability import (
     SuccessProbability,
     greedy_first_success,
     greedy_success,

@@ -20,7 +20,7 @@ from greedyfirst.theory import (
     simple_greedy_first_success,
     simple_greedy_success,
 )
-from greedyfirst.theory.failure_bound import early_sum
+from greedyfirst.theory.bounds.failure_bound import early_sum
 
 DISC = UniformBall(n_features=2)
 EXAMPLE = SuccessInputs(

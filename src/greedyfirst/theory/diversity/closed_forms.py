@@ -21,7 +21,7 @@ from greedyfirst.problems import (
     UniformBox,
     WithIntercept,
 )
-from greedyfirst.theory.truncated_gaussian import (
+from greedyfirst.theory.diversity.truncated_gaussian import (
     SmallestMoment,
     moment_in_ball,
     moment_in_box,

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyfirst.theory.half_plane_sweep import sweep_half_planes
-from greedyfirst.theory.half_space_moments import moment_of_kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_plane_sweep import sweep_half_planes
+from greedyfirst.theory.diversity.half_space_moments import moment_of_kept, smallest_eigenpair
 
 
 def least_by_brute_force(rows):

@@ -16,7 +16,7 @@ from greedyfirst.theory import (
     margin_rate,
     switch_probability,
 )
-from greedyfirst.theory.peeling import (
+from greedyfirst.theory.bounds.peeling_sum import (
     generalized_factor,
     linear_constant,
     linear_factor,

@@ -16,8 +16,8 @@ from greedyfirst.problems.context_distributions.context_distribution import (
     ContextDistribution,
     check_distribution,
 )
-from greedyfirst.theory.assumption_errors import BOUNDED, POSITIVE, required_by
-from greedyfirst.theory.norm_bounds import largest_norm
+from greedyfirst.theory.bounds.assumption_errors import BOUNDED, POSITIVE, required_by
+from greedyfirst.theory.bounds.norm_bounds import largest_norm
 from greedyfirst.validation import FloatArray, array, number, whole_number, wrong
 
 # Widths κ at which the margin condition is looked at: from the one that holds this share of the

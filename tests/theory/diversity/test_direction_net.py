@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyfirst.theory import measure_diversity
-from greedyfirst.theory.direction_net import DirectionNet, _find_cells
-from greedyfirst.theory.half_space_search import HalfSpaceSearch, whitening
+from greedyfirst.theory.diversity.direction_net import DirectionNet, _find_cells
+from greedyfirst.theory.diversity.half_space_search import HalfSpaceSearch, whitening
 
 
 def least_in_space(rows):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyfirst.theory.sampling_error import SamplingError
+from greedyfirst.theory.diversity.sampling_error import SamplingError
 from greedyfirst.validation import FloatArray
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from greedyfirst.problems import (
     WithIntercept,
 )
 from greedyfirst.theory import diversity_constant
-from greedyfirst.theory.closed_forms import ball_volume, gaussian_example_constant
+from greedyfirst.theory.diversity.closed_forms import ball_volume, gaussian_example_constant
 
 DIMENSIONS = (2, 3, 5)
 

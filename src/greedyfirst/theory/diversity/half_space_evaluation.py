@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyfirst.theory.direction_net import DirectionNet
-from greedyfirst.theory.half_space_moments import kept, smallest_eigenpair
-from greedyfirst.theory.half_space_search import Found
-from greedyfirst.theory.row_chunks import RowChunks
-from greedyfirst.theory.row_summary import RowSummary, split_chunks
-from greedyfirst.theory.sampling_error import GROUPS
+from greedyfirst.theory.diversity.direction_net import DirectionNet
+from greedyfirst.theory.diversity.half_space_moments import kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_search import Found
+from greedyfirst.theory.diversity.row_chunks import RowChunks
+from greedyfirst.theory.diversity.row_summary import RowSummary, split_chunks
+from greedyfirst.theory.diversity.sampling_error import GROUPS
 from greedyfirst.validation import FloatArray
 
 

@@ -4,7 +4,7 @@ from scipy.stats import binom
 
 from greedyfirst.problems import TruncatedGaussian, UniformBall, UniformBox
 from greedyfirst.theory import diversity_constant, measure_diversity
-from greedyfirst.theory.sampling_error import bootstrap_interval, mean_above, mean_below
+from greedyfirst.theory.diversity.sampling_error import bootstrap_interval, mean_above, mean_below
 
 
 @pytest.mark.parametrize(("n", "hits"), [(50, 0), (50, 5), (200, 100), (1000, 999)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.theory.half_space_moments import smallest_eigenpair, smallest_eigenvalues
+from greedyfirst.theory.diversity.half_space_moments import smallest_eigenpair, smallest_eigenvalues
 from greedyfirst.validation import FloatArray
 
 # Angles tried on a great circle, a multiple of 4 so that a half-circle is a whole number of bins.

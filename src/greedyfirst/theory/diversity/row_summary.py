@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.theory.antipodes import AntipodeCounter
-from greedyfirst.theory.row_chunks import CHUNK_ROWS, EXPECTED, RowChunks
+from greedyfirst.theory.diversity.antipodal_pairs import AntipodeCounter
+from greedyfirst.theory.diversity.row_chunks import CHUNK_ROWS, EXPECTED, RowChunks
 from greedyfirst.validation import FloatArray
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greedyfirst.theory.row_summary import RowSummary
+from greedyfirst.theory.diversity.row_summary import RowSummary
 from greedyfirst.validation import FloatArray
 
 # A column is a combination of others when, scaled to unit mean square, what they leave of it has a

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.theory.failure_bound import (
+from greedyfirst.theory.bounds.failure_bound import (
     SuccessInputs,
     diversity_rate,
     early_sum,

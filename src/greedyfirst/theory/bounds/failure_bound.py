@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from greedyfirst.theory.assumption_errors import BOUNDED, NOISE, POSITIVE, required_by
+from greedyfirst.theory.bounds.assumption_errors import BOUNDED, NOISE, POSITIVE, required_by
 from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 FORMS = ("printed", "proved")

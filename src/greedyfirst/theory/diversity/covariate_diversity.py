@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from greedyfirst.theory.column_findings import ColumnFindings, inspect_columns
-from greedyfirst.theory.direction_net import DirectionNet
-from greedyfirst.theory.diversity_result import CovariateDiversity
-from greedyfirst.theory.half_plane_sweep import sweep_half_planes
-from greedyfirst.theory.half_space_moments import kept, moment_of_kept, smallest_eigenpair
-from greedyfirst.theory.half_space_search import Found, HalfSpaceSearch, whitening
-from greedyfirst.theory.row_chunks import Contexts, RowChunks
-from greedyfirst.theory.row_summary import RowSummary, summarize
-from greedyfirst.theory.sampling_error import (
+from greedyfirst.theory.diversity.column_findings import ColumnFindings, inspect_columns
+from greedyfirst.theory.diversity.direction_net import DirectionNet
+from greedyfirst.theory.diversity.half_plane_sweep import sweep_half_planes
+from greedyfirst.theory.diversity.half_space_evaluation import (
+    CheckedWitnesses,
+    check_witnesses,
+    in_span,
+)
+from greedyfirst.theory.diversity.half_space_moments import kept, moment_of_kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_search import Found, HalfSpaceSearch, whitening
+from greedyfirst.theory.diversity.result import CovariateDiversity
+from greedyfirst.theory.diversity.row_chunks import Contexts, RowChunks
+from greedyfirst.theory.diversity.row_summary import RowSummary, summarize
+from greedyfirst.theory.diversity.sampling_error import (
     SamplingError,
     bootstrap_interval,
     mean_above,
     mean_below,
 )
-from greedyfirst.theory.witness_check import CheckedWitnesses, check_witnesses, in_span
 from greedyfirst.validation import FloatArray, names, number, whole_number, wrong
 
 # Half-spaces of the search that are checked on all rows, beside the best one's opposite.

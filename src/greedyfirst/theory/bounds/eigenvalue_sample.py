@@ -13,7 +13,7 @@ from greedyfirst.problems.context_distributions.context_distribution import (
     ContextDistribution,
     check_distribution,
 )
-from greedyfirst.theory.assumption_errors import POSITIVE, required_by
+from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
 from greedyfirst.validation import FloatArray, array, number, whole_number, wrong
 
 # Numbers drawn at a time: 32 MB of contexts.
