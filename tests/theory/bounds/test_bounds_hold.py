@@ -61,7 +61,10 @@ def noise_for(constants, lead, sample, goal):
     for _ in range(7):
         sigma = np.sqrt(low * high)
         inputs = success_inputs(constants, lead, sigma=sigma, initial_pulls=sample.rows)
-        found = Search(inputs, *sample.survivors(), weights=(1, 1, 1)).run(0.5)
+        search = Search(
+            inputs, *sample.survivors(), weights=(1, 1, 1), largest_gamma=1.0, last_round=None
+        )
+        found = search.run(0.5)
         if 1 - found.value >= goal:
             low = sigma
         else:

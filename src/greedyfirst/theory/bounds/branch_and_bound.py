@@ -85,8 +85,8 @@ class Search:
         survivors: FloatArray,
         *,
         weights: tuple[float, float, float],
-        largest_gamma: float = 1.0,
-        last_round: int | None = None,
+        largest_gamma: float,
+        last_round: int | None,
     ) -> None:
         self.inputs, self.weights = inputs, weights
         self.largest_gamma, self.last_round = largest_gamma, last_round

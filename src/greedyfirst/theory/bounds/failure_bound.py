@@ -92,11 +92,6 @@ class SuccessInputs:
         return self.n_arms - self.n_suboptimal
 
     @property
-    def radius(self) -> float:
-        """θ₁ = h/(2 x_max): estimates this close to the truth never mislead by more than h."""
-        return self.h / (2 * self.x_max)
-
-    @property
     def signal(self) -> float:
         """h²/(8dσ²x_max²), the exponents' common factor."""
         # As a product: a square alone may leave the range of floats.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +104,8 @@ def diversity_constant(distribution: ContextDistribution) -> DiversityConstant:
       uniform law on [0, 1]^d contains the origin and has λ₀ = 0.
     - λ = R^{d+2}/((d+2)x_max^d) is exact only for V = B_{x_max}; for other V it is a lower bound.
     - Example 2 prints |Σ|^{d/2} where a Gaussian density has |Σ|^{1/2}. With the printed power the
-      constant can exceed x_max², which no λ can. The corrected one is `gaussian_example_constant`;
-      the value here is far larger, since it does not pay for the density at the ball's surface.
+      constant can exceed x_max², which no λ can. With the right one it is a lower bound, far below
+      the value here: it counts every context at the density of the ball's surface.
     - At the end of §2.2, P(W) of the second part multiplies λ of the first one.
     """
     for kind, rule in RULES.items():
@@ -119,38 +118,6 @@ def diversity_constant(distribution: ContextDistribution) -> DiversityConstant:
         + ", ".join(kind.__name__ for kind in RULES)
         + "); for others measure a sample: "
         "measure_diversity(distribution.sample(np.random.default_rng(0), 100_000))",
-    )
-
-
-def gaussian_example_constant(covariance: FloatArray, bound: float) -> float:
-    r"""The constant of §2.2, example 2, with the density's own power of |Σ|.
-
-    .. math:: \lambda = \frac{1}{(2\pi)^{d/2} |\Sigma|^{1/2}}
-              \exp\Bigl(-\frac{x_{\max}^2}{2\lambda_{\min}(\Sigma)}\Bigr)
-              \frac{x_{\max}^2}{d+2} vol(B_{x_{\max}}^d) ,
-
-    a lower bound on λ_min(E[xxᵀ]) of N(0, Σ) truncated to the ball; λ₀ is at least half of it.
-
-    Parameters
-    ----------
-    covariance : array (d, d)
-        Σ, positive definite.
-    bound : float
-        x_max.
-    """
-    d = len(covariance)
-    variances = np.linalg.eigvalsh(covariance)
-    log_density = -0.5 * float(np.log(2.0 * np.pi * variances).sum()) - bound**2 / (
-        2.0 * float(variances[0])
-    )
-    return float(np.exp(log_density)) * bound**2 / (d + 2) * ball_volume(d, bound)
-
-
-def ball_volume(n_features: int, radius: float) -> float:
-    """vol(B_R^d) = π^{d/2} R^d / Γ(d/2 + 1)."""
-    half = 0.5 * n_features
-    return math.exp(
-        half * math.log(math.pi) - math.lgamma(half + 1.0) + n_features * math.log(radius)
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from greedyfirst.theory.diversity.column_findings import ColumnFindings, inspect_columns
-from greedyfirst.theory.diversity.direction_net import DirectionNet
+from greedyfirst.theory.diversity.direction_net import CELLS_PER_EDGE, DirectionNet
 from greedyfirst.theory.diversity.half_plane_sweep import sweep_half_planes
 from greedyfirst.theory.diversity.half_space_evaluation import (
     CheckedWitnesses,
@@ -34,8 +34,6 @@ from greedyfirst.validation import FloatArray, names, number, whole_number, wron
 CHECKED = 3
 # Where all rows have at most this many numbers, all of them are searched as well as a part.
 SEARCHED_AGAIN = 200_000
-# The net of directions is fine enough, and small enough, up to this dimension.
-LARGEST_NET_DIMENSION = 3
 
 
 def measure_diversity(
@@ -107,8 +105,9 @@ def measure_diversity(
     search = HalfSpaceSearch(searched, np.random.default_rng((seed, 1)))
     scanned = search.scan(n_directions)
     net = None
-    if study.findings.rank <= LARGEST_NET_DIMENSION:
-        net = DirectionNet(whitening(searched.T @ searched / len(searched)))
+    if study.findings.rank in CELLS_PER_EDGE:
+        transform = whitening(searched.T @ searched / len(searched))
+        net = DirectionNet(transform, per_edge=CELLS_PER_EDGE[study.findings.rank])
     if study.findings.rank <= 2:
         found = [search.evaluate(sweep_half_planes(searched))]
     else:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from greedyfirst.theory.diversity.half_space_moments import smallest_eigenvalues
 from greedyfirst.validation import FloatArray
 
-# Cells along the edge of a face of the cube (3 dimensions: 6·32² = 6144) or square (4·900 = 3600).
+# Dimension -> cells along the edge of a face: of the cube (6·32² = 6144 cells in all) or the square
+# (4·900 = 3600). With more dimensions a net is too large or too coarse.
 CELLS_PER_EDGE = {1: 1, 2: 900, 3: 32}
 # Rounding of an inner product of unit vectors.
 ROUNDING = 1e-12
@@ -39,13 +40,13 @@ class DirectionNet:
         The net is laid in the coordinates x·transform: half-spaces are the same in all of them,
         and a net is even only where the rows are. r is 1, 2 or 3.
     per_edge : int
-        Cells along the edge of a face; by default enough for ρ of 0.04 radians or less.
+        Cells along the edge of a face; ``CELLS_PER_EDGE`` has enough for ρ of 0.04 radians or less.
     """
 
-    def __init__(self, transform: FloatArray, *, per_edge: int | None = None) -> None:
+    def __init__(self, transform: FloatArray, *, per_edge: int) -> None:
         self._transform = transform
         self._r = len(transform)
-        self._per_edge = CELLS_PER_EDGE[self._r] if per_edge is None else per_edge
+        self._per_edge = per_edge
         self.centres, self.radius = _lay_cells(self._r, self._per_edge)
 
     def __len__(self) -> int:
