@@ -23,7 +23,7 @@ from greedyfirst.theory import (
     greedy_success,
     success_inputs,
 )
-from greedyfirst.theory.bounds.branch_and_bound import Search
+from greedyfirst.theory.bounds.branch_and_bound import BranchAndBound
 
 N_PROBLEMS, N_RUNS, HORIZON, FIRST_TEST = 50, 50, 1600, 1500
 # Two tests on each problem, Bonferroni: a false alarm in all of them has a chance of 1 %.
@@ -61,7 +61,7 @@ def noise_for(constants, lead, sample, goal):
     for _ in range(7):
         sigma = np.sqrt(low * high)
         inputs = success_inputs(constants, lead, sigma=sigma, initial_pulls=sample.rows)
-        search = Search(
+        search = BranchAndBound(
             inputs, *sample.survivors(), weights=(1, 1, 1), largest_gamma=1.0, last_round=None
         )
         found = search.run(0.5)

@@ -29,9 +29,9 @@ def least_in_space(rows):
 
 def net_bound(rows, per_edge):
     net = DirectionNet(whitening(rows.T @ rows), per_edge=per_edge)
-    sums = net.empty()
-    net.deposit(rows, sums)
-    return net.least([sums], [1])[0][0]
+    sums = net.zero_sums()
+    net.add_rows(rows, sums)
+    return net.lower_bounds([sums], [1])[0][0]
 
 
 @given(st.integers(0, 10**6), st.integers(10, 24), st.floats(0.0, 0.7))

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyfirst.theory.diversity.half_plane_sweep import sweep_half_planes
-from greedyfirst.theory.diversity.half_space_moments import moment_of_kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_moments import half_space_moment, smallest_eigenpair
 
 
 def least_by_brute_force(rows):
@@ -21,7 +21,7 @@ def least_by_brute_force(rows):
 
 
 def swept(rows):
-    return smallest_eigenpair(moment_of_kept(rows, sweep_half_planes(rows)))[0]
+    return smallest_eigenpair(half_space_moment(rows, sweep_half_planes(rows)))[0]
 
 
 def agree(rows):

@@ -1,18 +1,18 @@
-r"""The infimum of L(γ, δ, p), with a certificate of how much it can be missed by.
+r"""The infimum of L(γ, δ, p) by branch and bound, with a proved bound on the error.
 
 Three facts make the search exact up to a tolerance, without any derivative:
 
 1. *In p* the bound is convex for fixed γ and δ: the step from p to p+1 adds a term e^{-κ/n}, which
    grows with n, and takes away e^{-D₁q} and e^{-D₂q}, which fall. The best p is the first at
    which the step is not negative, found by bisection.
-2. *In γ* one tail falls (D₁ increases) and the other grows (D₂ decreases). *In δ* the share of
-   contexts 1 - θ^K grows and all else falls. So over a box [γ₀, γ₁] × [δ₀, δ₁] each term is at
-   least its value at one known end, and the sum of those, minimised over p by 1, is a lower
-   bound for the box.
+2. *In γ* one tail falls (D₁ increases) and the other grows (D₂ decreases). *In δ* the first term
+   1 - θ^K grows and all others fall. So over a box [γ₀, γ₁] × [δ₀, δ₁] each term is at least its
+   value at one known end. The sum of those values, minimised over p as in 1, is a lower bound for
+   the box.
 3. *δ* only needs to be searched at a finite list (see `EigenvalueSample.survivors`).
 
-Boxes whose lower bound is not below the best value found, less the tolerance, are dropped; the
-others are halved. What is left out can only be better by the tolerance.
+Boxes whose lower bound is not below the best value found minus the tolerance are dropped; the
+others are halved. So the infimum is at most the tolerance below the best value found.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from greedyfirst.theory.bounds.failure_bound import (
 )
 from greedyfirst.validation import FloatArray
 
-# Tails behind e^{-80} are beyond any tolerance: p is not searched further than that.
+# Tails below e^{-80} are smaller than any tolerance: larger p are not searched.
 NEGLIGIBLE_EXPONENT = 80.0
 # γ stays this far from 0 and 1 at the points where the bound itself is evaluated.
 EDGE = 1e-9
 # κ beyond this makes e^{-κ/n} vanish for every n in reach; rates below the other are 0.
 LARGEST_KAPPA, SMALLEST_RATE = 1e100, 1e-100
 GRID = 32
-# Past this many rounds of halving the gap that is left is reported instead of closed.
+# After this many halvings, or with more boxes, the search stops and reports the gap that is left.
 MOST_ROUNDS = 60
 MOST_BOXES = 200_000
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the least value was found, and by how much the infimum can lie below it."""
+    """The least value found, its place, and by how much the infimum can lie below it (``gap``)."""
 
     value: float
     gap: float
@@ -57,12 +57,12 @@ class Minimum:
     rounds: int = 0
 
 
-#: For the case that no (γ, δ, p) is allowed.
-NOTHING = Minimum(1.0, 0.0)
+#: The result where no (γ, δ, p) is allowed: failure is bounded by 1 only.
+VACUOUS = Minimum(1.0, 0.0)
 
 
-class Search:
-    """L on lists of thresholds and shares, for one theorem and form.
+class BranchAndBound:
+    """The search for the infimum of L, for one theorem and form.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Search:
         self.largest_gamma, self.last_round = largest_gamma, last_round
         self.thresholds, self.survivors = thresholds, survivors
         K, d = inputs.n_arms, inputs.n_features
-        self.contexts = 1 - survivors**K
-        self.estimates = 2 * K * d * survivors * np.exp(-inputs.signal * thresholds)
+        self.context_term = 1 - survivors**K
+        self.estimate_term = 2 * K * d * survivors * np.exp(-inputs.signal * thresholds)
         self.kappa = np.minimum(inputs.signal * (thresholds / inputs.x_max) ** 2, LARGEST_KAPPA)
 
     def least_over_rounds(
@@ -102,18 +102,19 @@ class Search:
         """The last three terms at their best p, and that p."""
         inputs, (w0, w1, w2) = self.inputs, self.weights
         K, m, d = inputs.n_arms, inputs.initial_pulls, inputs.n_features
-        lent, others = m * inputs.n_suboptimal, (K - 1) * m
+        suboptimal_pulls, others = m * inputs.n_suboptimal, (K - 1) * m
         low, high = self._bracket(kappa, rate1, rate2)
         while np.any(low < high):
             p = np.floor((low + high) / 2)
             step = w0 * 2 * np.exp(-kappa / (p - others))
-            step -= w1 * np.exp(-rate1 * (p - lent)) + w2 * 2 * np.exp(-rate2 * (p - lent))
+            q = p - suboptimal_pulls
+            step -= w1 * np.exp(-rate1 * q) + w2 * 2 * np.exp(-rate2 * q)
             enough = step >= 0
             high = np.where(enough, p, high)
             low = np.where(enough, low, np.minimum(p + 1, high))
         early = early_sum(kappa, m + 1, low - 1 - others)
-        tails = w1 * geometric_tail(rate1, low - lent)
-        tails += w2 * 2 * geometric_tail(rate2, low - lent)
+        tails = w1 * geometric_tail(rate1, low - suboptimal_pulls)
+        tails += w2 * 2 * geometric_tail(rate2, low - suboptimal_pulls)
         return d * (w0 * 2 * early + tails), low
 
     def _bracket(
@@ -121,11 +122,12 @@ class Search:
     ) -> tuple[FloatArray, FloatArray]:
         """Numbers of rounds between which the best p lies.
 
-        The step's negative part lies between one of its terms, that of the smaller rate D, and
-        (w₁ + 2w₂)e^{-Dq}. With either of them, the step is 0 where κ/n = Dq + c: a quadratic in n.
+        The negative part of a step is at least its term with the smaller rate D, and at most
+        (w₁ + 2w₂)e^{-Dq}. With either in its place the step is 0 where κ/n = Dq + c: a quadratic
+        in n.
         """
         inputs, (w0, w1, w2) = self.inputs, self.weights
-        m, lent = inputs.initial_pulls, inputs.initial_pulls * inputs.n_suboptimal
+        m, suboptimal_pulls = inputs.initial_pulls, inputs.initial_pulls * inputs.n_suboptimal
         others = (inputs.n_arms - 1) * m
         rate = np.maximum(np.minimum(rate1, rate2), SMALLEST_RATE)
         slower = np.where(rate1 <= rate2, w1, 2 * w2)
@@ -135,9 +137,9 @@ class Search:
             last = np.minimum(last, float(self.last_round))
 
         def balance(offset: FloatArray) -> FloatArray:
-            linear = rate * (others - lent) + offset
+            linear = rate * (others - suboptimal_pulls) + offset
             root = np.sqrt(linear**2 + 4 * rate * kappa)
-            # The form without cancellation, for either sign.
+            # For either sign, the root formula without cancellation.
             down = 2 * kappa / (np.abs(linear) + root)
             up = (np.abs(linear) + root) / (2 * rate)
             return np.asarray(others + np.where(linear > 0, down, up))
@@ -146,29 +148,31 @@ class Search:
         high = np.ceil(balance(np.full_like(rate, np.log(2 * w0 / (w1 + 2 * w2))))) + 1
         return np.clip(low, first, last), np.clip(high, first, last)
 
-    def at(self, index: NDArray[np.int64], gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def evaluate(
+        self, index: NDArray[np.int64], gamma: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """L at points, each with its best p, and that p."""
         rate1, rate2 = diversity_rate(self.inputs, gamma), estimate_rate(self.inputs, gamma)
         rest, p = self.least_over_rounds(self.kappa[index], rate1, rate2)
-        return self.contexts[index] + self.estimates[index] + rest, p
+        return self.context_term[index] + self.estimate_term[index] + rest, p
 
-    def below(self, boxes: FloatArray) -> FloatArray:
+    def lower_bound(self, boxes: FloatArray) -> FloatArray:
         """A lower bound of L on each box (first index, last index, γ₀, γ₁)."""
         i0, i1 = boxes[:, 0].astype(np.int64), boxes[:, 1].astype(np.int64)
         rate1 = diversity_rate(self.inputs, boxes[:, 3])
         rate2 = estimate_rate(self.inputs, boxes[:, 2])
         rest, _ = self.least_over_rounds(self.kappa[i1], rate1, rate2)
-        return self.contexts[i0] + self.estimates[i1] + rest
+        return self.context_term[i0] + self.estimate_term[i1] + rest
 
     def run(self, tolerance: float) -> Minimum:
         """The least of 1 and L, to within ``tolerance``."""
         if not len(self.thresholds):
-            return NOTHING
-        best = self._look_around()
+            return VACUOUS
+        best = self._search_grid()
         boxes = np.array([[0.0, len(self.thresholds) - 1.0, 0.0, self.largest_gamma]])
         lowest_dropped = np.inf
         for _ in range(MOST_ROUNDS):
-            bounds = self.below(boxes)
+            bounds = self.lower_bound(boxes)
             best = self._improve(best, boxes)
             goal = best[0] - tolerance
             kept = bounds < goal
@@ -186,7 +190,7 @@ class Search:
         gap = max(0.0, value - floor)
         if index < 0:
             return Minimum(value, gap)
-        _, p = self.at(np.array([index]), np.array([gamma]))
+        _, p = self.evaluate(np.array([index]), np.array([gamma]))
         return Minimum(
             value=value,
             gap=gap,
@@ -210,17 +214,17 @@ class Search:
     def _better(
         self, best: tuple[float, int, float], index: NDArray[np.int64], gamma: FloatArray
     ) -> tuple[float, int, float]:
-        values, _ = self.at(index, gamma)
+        values, _ = self.evaluate(index, gamma)
         place = int(np.argmin(values))
         if values[place] >= best[0]:
             return best
         return float(values[place]), int(index[place]), float(gamma[place])
 
-    def _look_around(self) -> tuple[float, int, float]:
-        """A good point from grids that close in on the best so far; 1 and no point if none."""
+    def _search_grid(self) -> tuple[float, int, float]:
+        """A good start, from grids that narrow around the best point; value 1, index -1 if none."""
         best = (1.0, -1, 0.0)
         n = len(self.thresholds)
-        # Both ends matter: δ close to its lowest when noise is low, γ close to 1 at all times.
+        # The grids are finest where the optimum often is: the lowest δ (low noise), γ near 1.
         ranks = np.unique(np.geomspace(1, n, GRID).astype(np.int64)) - 1
         top = min(self.largest_gamma, 1 - EDGE)
         gammas = top - np.geomspace(1e-6, 1, GRID)[::-1] * top * (1 - EDGE)
@@ -230,18 +234,18 @@ class Search:
             best = self._better(best, grid[0].ravel(), grid[1].ravel())
             if best[1] < 0:
                 return best
-            ranks = _closer(ranks.astype(float), best[1]).round().astype(np.int64)
-            gammas = _closer(gammas, best[2])
+            ranks = _narrow(ranks.astype(float), best[1]).round().astype(np.int64)
+            gammas = _narrow(gammas, best[2])
             ranks = np.unique(ranks.clip(0, n - 1))
         return best
 
     def _halve(self, boxes: FloatArray) -> FloatArray:
-        """Both halves of each box, along the side that holds its bound down the most."""
+        """Both halves of each box, split along the side that lowers its bound the most."""
         index, gamma = self._points(boxes)
         thin, flat = boxes.copy(), boxes.copy()
         thin[:, 0] = thin[:, 1] = index
         flat[:, 2] = flat[:, 3] = gamma
-        by_index = (self.below(thin) >= self.below(flat)) & (boxes[:, 1] > boxes[:, 0])
+        by_index = (self.lower_bound(thin) >= self.lower_bound(flat)) & (boxes[:, 1] > boxes[:, 0])
         left, right = boxes.copy(), boxes.copy()
         left[by_index, 1] = index[by_index]
         right[by_index, 0] = index[by_index] + 1
@@ -249,8 +253,8 @@ class Search:
         return np.concatenate([left, right])
 
 
-def _closer(values: FloatArray, centre: float) -> FloatArray:
-    """As many values, between the neighbours of ``centre``."""
+def _narrow(values: FloatArray, centre: float) -> FloatArray:
+    """Nine values between the neighbours of the value nearest to ``centre``."""
     place = int(np.argmin(np.abs(values - centre)))
     low, high = values[max(place - 1, 0)], values[min(place + 1, len(values) - 1)]
     return np.linspace(low, high, 9)

@@ -1,4 +1,4 @@
-"""P[λ_min(X₁:ₘ' X₁:ₘ) ≥ δ] for m contexts at random: by simulation, with an honest error."""
+"""P[λ_min(X₁:ₘ' X₁:ₘ) ≥ δ] for m random contexts, by simulation, with confidence bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from greedyfirst.validation import FloatArray, array, number, whole_number, wron
 
 # Numbers drawn at a time: 32 MB of contexts.
 LARGEST_BATCH = 4 * 10**6
-# An eigenvalue below this share of the largest is rounding: the matrix is singular.
+# A smallest eigenvalue below this share of the largest is rounding error: it is set to 0.
 SINGULAR = 1e-13
 # Successive ranks at which a lower confidence bound is taken differ by this factor.
 RANK_FACTOR = 1.08
@@ -82,9 +82,9 @@ class EigenvalueSample:
     def survivors(self) -> tuple[FloatArray, FloatArray]:
         """Thresholds δ above 0, ascending, and the share of draws at or above each.
 
-        The share is a step function of δ that falls just behind each draw. Everything else in the
-        failure bound falls with δ, so its infimum over δ is attained at one of the draws: the
-        search over δ is a search over this list, and misses nothing.
+        The share is a step function of δ that falls just after each draw. Everything else in the
+        failure bound falls with δ. So its infimum over δ is attained at one of the draws, and only
+        these need to be searched.
         """
         n = len(self.values)
         first = int(np.searchsorted(self.values, 0.0, side="right"))
@@ -96,9 +96,9 @@ class EigenvalueSample:
 
         P[λ_min < λ₍ᵣ₎], at the r-th smallest of n draws, has a Beta(r, n-r+1) law, or lies below
         one where the law of λ_min has atoms. Its upper quantile is the Clopper-Pearson bound.
-        It is taken at some ranks, fixed beforehand and in geometric progression, with the error
-        shared equally (Bonferroni). Near probability 1, where it matters, this is far sharper
-        than a band of one width for all δ.
+        It is taken at ranks fixed beforehand, in geometric progression, and the error is shared
+        equally among them (Bonferroni). Near probability 1, which matters most, this is far sharper
+        than a band of constant width.
         """
         alpha = 1 - number("confidence", confidence, above=0, below=1)
         n = len(self.values)

@@ -1,4 +1,4 @@
-r"""The function L(γ, δ, p) of Theorem 2, and L' of Theorem 4: bounds of the chance to fail.
+r"""The function L(γ, δ, p) of Theorem 2, and L' of Theorem 4: bounds of the failure probability.
 
 With κ = h²δ²/(8dσ²x_max⁴), q = p - m|K_sub| and θ = P[λ_min(X₁:ₘ' X₁:ₘ) ≥ δ],
 
@@ -6,14 +6,14 @@ With κ = h²δ²/(8dσ²x_max⁴), q = p - m|K_sub| and θ = P[λ_min(X₁:ₘ'
           + w_0\,2d \sum_{n=m+1}^{p-1-(K-1)m} e^{-κ/n}
           + w_1\,d\,\frac{e^{-D_1 q}}{1-e^{-D_1}} + w_2\,2d\,\frac{e^{-D_2 q}}{1-e^{-D_2}} .
 
-The weights w tell the two theorems and two forms of each apart.
+The weights w depend on the theorem and on its form.
 
 **The printed form** has w = (1, 1, 1) for the Greedy Bandit and (1, K, 1) for Greedy-First.
 
 **The proved form** has w = |K_opt| throughout. The printed proofs write P[π_t = l and A_l] as
-P[π_t = l]·P[A_l], where A_l says that arm l's estimate is off. But which arm is played depends on
-the estimates: a greedy rule prefers arms that it overestimates. What the lemmas give is a union
-over the arms that may be played, and that is |K_opt| times the printed terms.
+P[π_t = l]·P[A_l], where A_l is the event that arm l's estimate is too far off. But the arm played
+depends on the estimates: a greedy rule prefers arms that it overestimates. The lemmas do give a
+union bound over the arms that may be played, which is |K_opt| times the printed terms.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 FORMS = ("printed", "proved")
 TERMS = ("initial contexts", "initial estimates", "early rounds", "diversity", "later estimates")
-# Terms of the sum over n that are added one by one; behind them its Euler-Maclaurin formula.
+# Terms of the sum over n that are added one by one; the Euler-Maclaurin formula gives the others.
 HEAD = 128
-# How many such sums are made at a time, to bound the memory.
+# How many such sums are computed at a time, to bound the memory.
 BLOCK = 8192
-# The remainder behind the first-derivative term is at most 2ζ(3)/(2π)³ times the integral of the
+# The remainder after the first-derivative term is at most 2ζ(3)/(2π)³ times the integral of the
 # absolute third derivative of g(n) = e^{-κ/n}. That is at most 1.24/a² over [a, ∞); and over
 # [a, b], as long as κ/b ≥ 3 + √3 where g'' still rises, at most g''(b) ≤ (κ/b)² e^{-κ/b}/b².
 EULER_MACLAURIN = 2 * float(special.zeta(3)) / (2 * math.pi) ** 3
@@ -42,7 +42,7 @@ RISES = 3 + math.sqrt(3)
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessInputs:
-    """What Theorems 2 and 4 ask to know besides the law of λ_min.
+    """The constants that Theorems 2 and 4 need besides the law of λ_min.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class SuccessInputs:
         with required_by(POSITIVE):
             number("h", self.h, above=0)
             highest = self.x_max**2 / (self.n_features * self.n_optimal)
-            # A hair more, since estimates that sit on the bound come with rounding.
+            # Slightly more is allowed: estimates equal to the bound have rounding errors.
             number("lambda1", self.lambda1, above=0, at_most=highest * (1 + 1e-12))
 
     @property
@@ -125,7 +125,7 @@ def geometric_tail(rate: FloatArray, start: FloatArray) -> FloatArray:
 def early_sum(kappa: FloatArray, first: int, last: FloatArray) -> FloatArray:
     r"""Σ e^{-κ/n} for n = first … last, for each κ and last: an upper bound within 0.024/HEAD².
 
-    0 if last < first. The first terms are added. Behind them the Euler-Maclaurin formula has the
+    0 if last < first. The first terms are added; the Euler-Maclaurin formula for the others has the
     closed integral ∫ e^{-κ/n} dn = n e^{-κ/n} - κ E₁(κ/n); its remainder's bound is added.
     """
     total = np.empty(len(kappa))
@@ -160,7 +160,7 @@ def failure_terms(
     form: str = "printed",
     greedy_first: bool = False,
 ) -> dict[str, float]:
-    """The five terms of L (or L') at one point, by what they stand for.
+    """The five terms of L (or L') at one point, by name.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def failure_terms(
     form
         ``"printed"`` or ``"proved"``.
     greedy_first
-        Whether L' is meant.
+        True for L', False for L.
     """
     survivor = number("survivor", survivor, at_least=0, at_most=1)
     with required_by("Theorem 2: the infimum is over γ in (0, 1), δ > 0 and p ≥ Km + 1"):

@@ -35,8 +35,8 @@ def greedy_first_regret(
     .. math:: R_T \le \Bigl(\tfrac{K(K-1)}{2}\, a + C_{OB}\Bigr)\log T
               + 2 (t_0+1) x_{\max} b_{\max}
 
-    with a of Theorem 1. While the test passes, diversity is known and not assumed, so Theorem 1's
-    diversity term does not come in.
+    with a of Theorem 1. While the test passes, diversity is observed, not assumed, so Theorem 1's
+    diversity term is absent.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def greedy_first_regret(
         Rounds before the test begins.
     ols_bandit_coefficient
         C_OB, with the fallback's regret at most C_OB·log T. The paper leaves it to Bastani and
-        Bayati (2020); lower-order terms of the fallback's bound must be folded in.
+        Bayati (2020). It must cover the lower-order terms of the fallback's bound too.
 
     Departures from the paper
     -------------------------
-    - K(K-1)/2 where it has K-1. Lemma 6 bounds P[x ∈ I^h | x ∈ R_l] by P[x ∈ I^h], which is
-      not so; summed over l, each *pair* of arms may add C₀κ. For K = 2 both are 1. Contexts
-      near the three rays between the arms of Example 1 reach 3 C₀κ.
-    - t₀ + 1 where it has t₀: round t₀+1 is decided with estimates that no test has seen.
+    - K(K-1)/2 for its K-1. Lemma 6 bounds P[x ∈ I^h | x ∈ R_l] by P[x ∈ I^h], which does not hold;
+      summed over l, each *pair* of arms may add C₀κ. For K = 2 both factors are 1. Contexts near
+      the three rays between the arms of Example 1 reach 3 C₀κ.
+    - t₀ + 1 for its t₀: round t₀+1 is decided before the first test.
     """
     t0 = whole_number("t0", t0, at_least=1)
     fallback = number("ols_bandit_coefficient", ols_bandit_coefficient, at_least=0)
@@ -81,8 +81,8 @@ def switch_probability(inputs: RegretInputs, *, t0: int, sharp: bool = False) ->
 
     .. math:: \delta = \min\bigl\{1,\ 2d\, e^{-t_0 C_1} / C_1\bigr\} .
 
-    ``sharp`` sums the geometric series itself, with the exponent that Lemma 4's proof gives.
-    The printed δ exceeds 1 for small t₀ and is cut there.
+    With ``sharp`` the geometric series is summed exactly, with the corrected exponent of Lemma 4
+    (`RegretInputs.sharp_c1`). The printed δ exceeds 1 for small t₀; here it is at most 1.
     """
     t0 = whole_number("t0", t0, at_least=1)
     if inputs.n_arms != 2:

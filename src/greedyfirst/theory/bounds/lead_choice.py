@@ -1,4 +1,7 @@
-"""The trade-off between h and λ₁(h): a larger lead h is a stronger signal on fewer contexts."""
+"""The choice of the lead h of Assumption 4.
+
+A larger h is a stronger signal, but fewer contexts have it: λ₁(h) falls with h.
+"""
 
 from __future__ import annotations
 
@@ -67,16 +70,16 @@ def choose_lead(
     Parameters
     ----------
     constants, sample
-        Of the problem; ``sample.rows`` is m.
+        The constants of the problem and draws of λ_min; ``sample.rows`` is m.
     sigma
-        σ of the noise.
+        The noise parameter σ.
     lambda0, t0
         Both for Theorem 4 (Greedy-First); neither for Theorem 2.
     form, tolerance
         As for `greedy_success`.
     n_candidates
-        Values of h tried, evenly spaced below the largest lead. The confidence of λ₁ is shared
-        among them, so that choosing the best does not spoil it.
+        Values of h tried, evenly spaced below the largest lead. They share the error probability
+        of λ₁'s lower bound, so that the bound holds for the best one too.
     """
     if (lambda0 is None) != (t0 is None):
         raise wrong("lambda0 and t0", (lambda0, t0), "both given or both None")

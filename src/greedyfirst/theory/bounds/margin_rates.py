@@ -42,7 +42,7 @@ def margin_rate(inputs: RegretInputs, *, alpha: float) -> MarginRate:
 
     Departures from the paper
     -------------------------
-    Its display has "+ P[…]" where the probability multiplies. Its bound of the sum takes
+    Its proof prints "+ P[…]" for a product with that probability. Its bound of the sum takes
     h₁ = ⌈√(3+α)⌉ and uses h² ≥ (3+α)h, which needs h ≥ 3+α; the sum is computed here instead.
     """
     if inputs.n_arms != 2:

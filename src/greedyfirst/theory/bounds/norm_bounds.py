@@ -25,9 +25,9 @@ from greedyfirst.validation import FloatArray
 
 @singledispatch
 def largest_norm(contexts: ContextDistribution) -> float | None:
-    """A bound of ‖x‖ that holds for certain, or None where the law does not tell.
+    """A bound of ‖x‖ that holds for every context of the law; None if no bound is known.
 
-    A law of your own joins by ``largest_norm.register``.
+    For a law of your own, register a function with ``largest_norm.register``.
     """
     return None
 
@@ -85,6 +85,6 @@ def _(contexts: WithinBall) -> float | None:
 
 
 def _together(bounds: list[float | None]) -> float | None:
-    """The bound of blocks side by side."""
+    """The bound for a context that is a concatenation of blocks with these bounds."""
     known = [bound for bound in bounds if bound is not None]
     return math.hypot(*known) if len(known) == len(bounds) else None

@@ -1,4 +1,9 @@
-"""The sum left by the peeling argument of Lemma 6: how far estimates err, shell by shell."""
+"""The sum of the peeling argument in Lemma 6, and the paper's bounds on it.
+
+Contexts are split into shells h = 0, 1, 2, … by the gap between the two arms: between h and h+1
+times a scale that falls with t. A wrong choice in shell h costs at most h+1 times the scale and
+needs estimates that are wrong by h times the scale, which has a probability of at most 4d·exp(-h²).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ import math
 
 import numpy as np
 
-# Terms are added in blocks of this length until the rest is provably negligible.
+# Terms are added in blocks of this length until the remainder is proved to be negligible.
 BLOCK = 4096
 NEGLIGIBLE = 1e-12
-# Beyond this many terms of value (h+1)² the paper's closed formula is used instead of the sum.
+# With more shells of weight 1 than this the sum is not computed but infinite; the paper's formula,
+# `generalized_factor`, still bounds it.
 LONGEST_HEAD = 10**7
 
 
@@ -20,8 +26,8 @@ def peeling_sum(n_features: int, *, power: float = 2.0, slope: float = 1.0) -> f
 
     where p = ``power`` is 1 + α for the margin exponent α and s = ``slope`` is 1 for linear
     rewards and m_{b_max} for generalised linear ones. The ratio of successive terms beyond the
-    minimum, ((h+2)/(h+1))^p e^{-s²(2h+1)}, falls with h; so what is left after the term H is at
-    most that term times ρ/(1 - ρ) with the ratio ρ at H, which is added.
+    minimum, ((h+2)/(h+1))^p e^{-s²(2h+1)}, falls with h. With ρ the ratio at H, the remainder after
+    term H is at most ρ/(1 - ρ) times that term, which is added.
     """
     shells = math.sqrt(math.log(4 * n_features)) / slope
     if shells > LONGEST_HEAD:
@@ -67,7 +73,7 @@ def generalized_factor(n_features: int, slope: float) -> float:
               + \frac{1}{m^3}\Bigl(\frac{qm}{2} + \frac14\Bigr) + \frac1{m^2} + \frac1{2m} .
 
     The last step of its proof, 13h₀/6 + 1 ≤ 8h₀/3, needs h₀ ≥ 2, that is m ≤ √log(4d). The formula
-    bounds the sum for steeper links as well, since few shells then count.
+    also bounds the sum for steeper links, for which only the first shells matter.
     """
     q = math.sqrt(math.log(4 * n_features)) / slope + 1
     tail = (q * slope / 2 + 0.25) / slope**3 + 1 / slope**2 + 1 / (2 * slope)

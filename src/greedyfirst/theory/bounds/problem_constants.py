@@ -1,6 +1,6 @@
 r"""The constants of Assumptions 1, 2 and 4 for given arms and contexts, by simulation.
 
-Contexts are drawn once; every constant is read off them with an error that is honest about it.
+Contexts are drawn once; every constant is estimated from them, with a confidence bound.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from greedyfirst.theory.bounds.assumption_errors import BOUNDED, POSITIVE, requi
 from greedyfirst.theory.bounds.norm_bounds import largest_norm
 from greedyfirst.validation import FloatArray, array, number, whole_number, wrong
 
-# Widths κ at which the margin condition is looked at: from the one that holds this share of the
-# draws, in steps of this factor.
+# Widths κ at which the margin condition is evaluated: the narrowest contains this share of the
+# draws, each next one is wider by this factor.
 NARROWEST_SHARE = 0.005
 WIDTH_FACTOR = 1.02
 FEWEST_CONTEXTS = 10_000
-# e to minus this is still a normal number; a bound smaller than that is none.
+# e to minus this is still a normal float; a lower bound smaller than that is set to 0.
 LARGEST_EXPONENT = 600.0
 
 
@@ -33,9 +33,9 @@ LARGEST_EXPONENT = 600.0
 class MarginEstimate:
     """C₀ of Assumption 2.
 
-    The condition is about all κ > 0, and no sample tells about κ → 0: widths below
-    ``narrowest`` are not looked at. Where the density of x'(β_i - β_j) is bounded near 0, as for
-    the laws of §2.2, the limit is its value at 0 and shows at ``narrowest`` already.
+    The condition is about all κ > 0, but a sample says nothing about κ → 0: widths below
+    ``narrowest`` are not evaluated. If the density of x'(β_i - β_j) is continuous at 0, as for the
+    laws of §2.2, the ratio P/κ at ``narrowest`` is already close to its limit.
     """
 
     value: float
@@ -70,7 +70,7 @@ class LeadEstimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProblemConstants:
-    """Contexts drawn for given arms, and the constants read off them.
+    """Contexts drawn for given arms, and the constants estimated from them.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ class ProblemConstants:
     n_samples, seed : int
         Contexts to draw, and the only source of randomness.
     confidence : float
-        Of each bound below.
+        The confidence of each bound.
     x_max : float or None
-        A bound of ‖x‖, where the law does not tell one (`largest_norm`).
+        A bound of ‖x‖; by default that of `largest_norm`, or else the largest norm drawn.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 r"""Regret of the Greedy Bandit with two arms: Theorem 1, Corollary 1 and Proposition 1.
 
-All three bound one round's regret (Lemma 6) by a part that falls like 1/t, because estimates
-improve, and a part that falls exponentially, because an arm's samples may lack diversity, and sum.
+All three bound the regret of round t (Lemma 6) by two parts and add up the rounds. The part due to
+estimation errors falls like 1/t; the part due to samples that lack diversity falls exponentially.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TERNARY_STEPS = 120
 
 @dataclass(frozen=True, kw_only=True)
 class RegretInputs:
-    """What the regret bounds ask to know.
+    """The constants that the regret bounds need.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class RegretInputs:
 
     @property
     def sharp_c1(self) -> float:
-        """(1 - log 2)λ₀/(4 x_max²): what Lemma 4's proof gives without its slip.
+        """(1 - log 2)λ₀/(4 x_max²): the constant that Lemma 4's proof gives when corrected.
 
         The matrix inequality has the exponent μ/R with μ = λ₀t/2; the paper goes on with λ₀t/4,
         and rounds (1 - log 2)/2 = 0.153 to 0.1.
@@ -107,7 +107,7 @@ class RegretInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class RegretBound:
-    """A regret bound with all that it is made of."""
+    """A regret bound and the constants and terms that it is made of."""
 
     inputs: RegretInputs
     #: C̄ of Theorem 1 (infinite for d = 1), C̄_μ of Proposition 1.
@@ -129,7 +129,7 @@ class RegretBound:
     printed_bound: float
     #: The same proof with sums taken exactly and Lemma 4's own exponent.
     sharp_bound: float
-    #: 2 x_max b_max T, which needs no theorem.
+    #: 2 x_max b_max T: the largest regret of a round, T times.
     trivial_bound: float
 
     @property
@@ -144,7 +144,7 @@ class RegretBound:
 
     @property
     def informative(self) -> bool:
-        """Whether the bound says more than the trivial one at this horizon."""
+        """Whether the bound is below the trivial one at this horizon."""
         return self.bound < self.trivial_bound
 
 
@@ -205,7 +205,7 @@ def _check_two_arms(inputs: RegretInputs, theorem: str) -> None:
 
 
 def _steepest(link: type[Link], reach: float) -> float:
-    """The largest slope on ±reach, of a slope with one peak at most."""
+    """The largest slope of the link on ±reach; the slope may have at most one peak."""
     low, high = -reach, reach
     best = max(link.slope(low), link.slope(high), link.slope(0.0))
     for _ in range(TERNARY_STEPS):
@@ -219,7 +219,7 @@ def _steepest(link: type[Link], reach: float) -> float:
 
 
 def log_coefficient(inputs: RegretInputs, factor: float) -> float:
-    """4 C₀ x_max² · factor / C₃: what one pair of arms adds for each unit of log T."""
+    """4 C₀ x_max² · factor / C₃: the regret of one pair of arms per unit of log T."""
     return 4 * inputs.margin_constant * inputs.x_max**2 * factor / inputs.c3
 
 

@@ -1,4 +1,4 @@
-"""How likely greedy succeeds without covariate diversity: Theorems 2 and 4 and what follows."""
+"""Success probabilities without covariate diversity: Theorems 2 and 4 and their corollaries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
-from greedyfirst.theory.bounds.branch_and_bound import NOTHING, Minimum, Search
+from greedyfirst.theory.bounds.branch_and_bound import VACUOUS, BranchAndBound, Minimum
 from greedyfirst.theory.bounds.eigenvalue_sample import EigenvalueSample
 from greedyfirst.theory.bounds.failure_bound import SuccessInputs, diversity_rate, failure_terms
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
@@ -16,18 +16,18 @@ from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessProbability:
-    """A lower bound of a probability, where it was found and how far it can be trusted."""
+    """A lower bound of a success probability, the optimum and the errors behind it."""
 
     inputs: SuccessInputs
     form: str
-    #: The bound with the simulated law of λ_min taken as it is; 0 where there is none.
+    #: The bound with the simulated constants as they are; 0 if the theorem gives none.
     value: float
-    #: The bound with all simulation errors at their worst, true with ``confidence``.
+    #: The bound with all simulation errors at their worst; it holds with ``confidence``.
     worst: float
     confidence: float
     #: The infimum over (γ, δ, p) is at most this much below the failure bound found.
     gap: float
-    #: γ, δ and p at the optimum, and the five terms of the failure bound there; None if vacuous.
+    #: γ, δ and p at the optimum, and the failure bound's five terms there; None if value is 0.
     gamma: float | None
     delta: float | None
     rounds: int | None
@@ -50,14 +50,16 @@ class _Theorem:
 
     def search(
         self, inputs: SuccessInputs, law: tuple[FloatArray, FloatArray], form: str
-    ) -> Search | None:
+    ) -> BranchAndBound | None:
         """The search, or None where no (γ, δ, p) is allowed."""
         largest = 1 - self.lambda0 / (4 * inputs.lambda1)
         too_early = self.t0 is not None and self.t0 < inputs.n_arms * inputs.initial_pulls + 1
         if largest <= 0 or too_early:
             return None
         weights = inputs.weights(form, greedy_first=self.greedy_first)
-        return Search(inputs, *law, weights=weights, largest_gamma=largest, last_round=self.t0)
+        return BranchAndBound(
+            inputs, *law, weights=weights, largest_gamma=largest, last_round=self.t0
+        )
 
 
 def greedy_success(
@@ -86,17 +88,17 @@ def greedy_success(
         ``"printed"``, the theorem as it stands, or ``"proved"``, what its proof supports: see
         :mod:`greedyfirst.theory.bounds.failure_bound`.
     tolerance
-        By how much the infimum may be missed at most: see
+        The largest error of the infimum: see
         :mod:`greedyfirst.theory.bounds.branch_and_bound`.
     confidence
-        Of ``worst``, as far as ``sample`` goes.
+        The confidence of ``worst`` with respect to the errors of ``sample``.
     lambda1_lower
         A lower confidence bound of λ₁ that ``worst`` uses, where λ₁ was estimated.
 
     Notes
     -----
-    The worst case over the true θ ≥ θ_low needs θ_low only: 1 - θ^K + Qθ, with Q = 2Kd e^{…}, falls
-    in θ wherever it is below 1.
+    For ``worst`` the true θ is only known to be at least θ_low. L at θ_low is the worst case:
+    1 - θ^K + Qθ, with Q = 2Kd e^{…}, falls in θ wherever it is below 1.
     """
     theorem = _Theorem(greedy_first=False)
     return _bound(theorem, inputs, sample, form, tolerance, confidence, lambda1_lower)
@@ -116,12 +118,12 @@ def greedy_first_success(
     r"""Theorem 4: S^gf, a lower bound of the chance that Greedy-First never switches.
 
     As `greedy_success` with L' and the infimum over γ ≤ 1 - λ₀/(4λ₁) and Km+1 ≤ p ≤ t₀. All arms
-    must be optimal for some contexts. 0 where t₀ ≤ Km or λ₀ ≥ 4λ₁: the theorem is then empty.
+    must be optimal for some contexts. 0 if t₀ ≤ Km or λ₀ ≥ 4λ₁: the theorem then says nothing.
 
     Parameters
     ----------
     lambda0, t0
-        Of the test λ_min ≥ λ₀t/4 at every t > t₀.
+        The parameters of the test λ_min ≥ λ₀t/4 at every t > t₀.
     inputs, sample, form, tolerance, confidence, lambda1_lower
         As for `greedy_success`.
     """
@@ -156,7 +158,7 @@ def _bound(
     careful = inputs if lambda1_lower is None else _with_lambda1(inputs, lambda1_lower)
     found = _minimum(theorem, inputs, sample.survivors(), form, tolerance)
     law = sample.confident_survivors(confidence)
-    worst = NOTHING if careful is None else _minimum(theorem, careful, law, form, tolerance)
+    worst = VACUOUS if careful is None else _minimum(theorem, careful, law, form, tolerance)
     return SuccessProbability(
         inputs=inputs,
         form=form,
@@ -179,7 +181,7 @@ def _minimum(
     tolerance: float,
 ) -> Minimum:
     search = theorem.search(inputs, law, form)
-    return NOTHING if search is None else search.run(tolerance)
+    return VACUOUS if search is None else search.run(tolerance)
 
 
 def _terms(theorem: _Theorem, inputs: SuccessInputs, found: Minimum, form: str) -> dict[str, float]:
@@ -237,7 +239,7 @@ def smallest_rate(inputs: SuccessInputs) -> float:
 def simple_greedy_success(inputs: SuccessInputs) -> float:
     r"""Corollary 2: 1 - 3Kd e^{-D_min m|K_opt|}/(1 - e^{-D_min}), cut at 0; needs no sample.
 
-    Holds as printed, also with the union over arms that Theorem 2 lacks. Its proof bounds
+    It holds as printed, also for the ``"proved"`` form of Theorem 2. Its proof bounds
     E[λ_min(xx')] from below, which is 0 for d ≥ 2; what it needs is λ_min(E[xx']) ≥ |K_opt|λ₁.
     """
     rate = smallest_rate(inputs)
@@ -249,8 +251,8 @@ def simple_greedy_success(inputs: SuccessInputs) -> float:
 def simple_greedy_first_success(inputs: SuccessInputs, *, lambda0: float, t0: int) -> float:
     """Corollary 3: as Corollary 2 with K for |K_opt|, for Greedy-First.
 
-    Its proof speaks of extra conditions that the corollary does not print: γ = ½ and p = Km+1 must
-    be allowed, that is λ₀ ≤ 2λ₁ and t₀ ≥ Km+1. Without them the result is 0.
+    Its proof needs conditions that the corollary does not print: γ = ½ and p = Km+1 must be
+    allowed, that is λ₀ ≤ 2λ₁ and t₀ ≥ Km+1. Otherwise the result is 0.
     """
     _check_no_suboptimal(inputs, "Corollary 3")
     lambda0 = number("lambda0", lambda0, above=0)

@@ -6,13 +6,13 @@ import numpy as np
 
 from greedyfirst.validation import FloatArray
 
-# Different rows (up to sign) that are counted at most; a continuous sample is given up long before.
+# The most different rows (up to sign) that are counted; for continuous rows counting stops before.
 MOST_DISTINCT = 2**16
-# Counting goes on while rows repeat: the different ones are at most half of those seen.
+# Counting stops when more rows differ than this, and more than half of those seen.
 PATIENCE = 1024
 
 
-class AntipodeCounter:
+class AntipodalPairs:
     r"""Counts, for each x up to its sign, how often x and how often -x is a row.
 
     Of x and -x every half-space {xᵀu ≥ 0} keeps at least one, so for every u
@@ -31,7 +31,7 @@ class AntipodeCounter:
         self._counts: dict[bytes, FloatArray] | None = {}
 
     def add(self, rows: FloatArray) -> None:
-        """Count these rows, unless too many different ones have come already."""
+        """Count these rows (n, d), unless counting has stopped: too many were different."""
         if self._counts is None:
             return
         self._seen += len(rows)

@@ -28,7 +28,7 @@ from greedyfirst.theory.diversity.truncated_gaussian import (
 )
 from greedyfirst.validation import FloatArray, wrong
 
-# The labelled numerical value: contexts drawn for it, and the seed of the draw.
+# Contexts drawn for ``DiversityConstant.numerical``, and their seed.
 NUMERICAL_SAMPLE, NUMERICAL_SEED = 200_000, 20
 SYMMETRY = (
     "Lemma 1 with W the whole support: the law is the same at x and -x, so that every half-space "
@@ -62,9 +62,9 @@ class DiversityConstant:
 def diversity_constant(distribution: ContextDistribution) -> DiversityConstant:
     r"""λ₀ of a context distribution (Assumption 3 and §2.2).
 
-    For every law λ₀ ≤ λ_min(E[xxᵀ])/2: take u outside the null set where P(xᵀu = 0, x ≠ 0) > 0;
-    then u and -u share E[xxᵀ], and one of them keeps at most half of it in the weakest direction.
-    For a centrally symmetric law both keep exactly half, and no u keeps less, so
+    For every law λ₀ ≤ λ_min(E[xxᵀ])/2. For almost every u, P(xᵀu = 0, x ≠ 0) = 0: the half-spaces
+    of u and -u then split E[xxᵀ] between them, and one keeps at most half of it in the weakest
+    direction. For a centrally symmetric law both keep exactly half, and no u keeps less, so
 
     .. math:: \lambda_0 = \tfrac{1}{2} \lambda_{\min}(E[x x^\top]) ,
 
@@ -209,7 +209,7 @@ def _product(law: Product) -> DiversityConstant:
             )
     lower = min(part.lower for part in parts)
     values = [part.exact for part in parts if part.exact is not None]
-    # A part without a closed form does not matter where another one is below its lower bound.
+    # A part without a closed form does not matter if another one is below its lower bound.
     exact = lower if lower in values else None
     guesses = [part.exact if part.numerical is None else part.numerical for part in parts]
     numbers = [value for value in guesses if value is not None]

@@ -1,4 +1,4 @@
-"""What single columns say about covariate diversity, in the user's words."""
+"""Columns in which covariate diversity fails, as sentences with the columns' names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from greedyfirst.theory.diversity.row_summary import RowSummary
 from greedyfirst.validation import FloatArray
 
-# A column is a combination of others when, scaled to unit mean square, what they leave of it has a
-# mean square below d times this: √d parts in a million. Sums of squares cannot tell smaller parts.
+# A column, scaled to unit mean square, is a combination of others when the residual of its
+# regression on them has a mean square below d times this. Sums of squares cannot resolve less.
 COLLINEAR = 1e-12
 # Coefficients of a combination below this (columns scaled) are left out of its text.
 NEGLIGIBLE = 1e-6
@@ -48,7 +48,7 @@ def inspect_columns(summary: RowSummary, names: tuple[str, ...]) -> ColumnFindin
             constant.append(f"{name} is 0 in every row")
         elif low >= 0.0 or high <= 0.0:
             (constant if low == high else others).append(_one_signed(name, low, high))
-            # The plainest witness is the column nearest to an intercept: 1 if it is constant.
+            # Of several such columns the one nearest to a constant is the witness; 1 if constant.
             steadiness = min(abs(low), abs(high)) / float(np.sqrt(summary.second_moment[j, j]))
             if steadiness > steadiest:
                 place, steadiest = j, steadiness

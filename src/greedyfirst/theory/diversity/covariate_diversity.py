@@ -13,15 +13,19 @@ from greedyfirst.theory.diversity.column_findings import ColumnFindings, inspect
 from greedyfirst.theory.diversity.direction_net import CELLS_PER_EDGE, DirectionNet
 from greedyfirst.theory.diversity.half_plane_sweep import sweep_half_planes
 from greedyfirst.theory.diversity.half_space_evaluation import (
-    CheckedWitnesses,
-    check_witnesses,
+    HalfSpaceEvaluation,
+    evaluate_half_spaces,
     in_span,
 )
-from greedyfirst.theory.diversity.half_space_moments import kept, moment_of_kept, smallest_eigenpair
-from greedyfirst.theory.diversity.half_space_search import Found, HalfSpaceSearch, whitening
+from greedyfirst.theory.diversity.half_space_moments import (
+    half_space_moment,
+    in_half_space,
+    smallest_eigenpair,
+)
+from greedyfirst.theory.diversity.half_space_search import HalfSpace, HalfSpaceSearch, whitening
 from greedyfirst.theory.diversity.result import CovariateDiversity
 from greedyfirst.theory.diversity.row_chunks import Contexts, RowChunks
-from greedyfirst.theory.diversity.row_summary import RowSummary, summarize
+from greedyfirst.theory.diversity.row_summary import RowSummary, summarise
 from greedyfirst.theory.diversity.sampling_error import (
     SamplingError,
     bootstrap_interval,
@@ -30,10 +34,10 @@ from greedyfirst.theory.diversity.sampling_error import (
 )
 from greedyfirst.validation import FloatArray, names, number, whole_number, wrong
 
-# Half-spaces of the search that are checked on all rows, beside the best one's opposite.
-CHECKED = 3
-# Where all rows have at most this many numbers, all of them are searched as well as a part.
-SEARCHED_AGAIN = 200_000
+# Half-spaces of the search that are evaluated on all rows; the best one's opposite is added.
+N_EVALUATED = 3
+# If all rows together have at most this many numbers, the search is repeated on all of them.
+LARGEST_FULL_SEARCH = 200_000
 
 
 def measure_diversity(
@@ -55,7 +59,7 @@ def measure_diversity(
       computed on all rows (`HalfSpaceSearch`). Exact in one and two dimensions
       (`sweep_half_planes`).
     - **Lower bound**: a net of directions in three dimensions (`DirectionNet`); pairs x, -x of rows
-      in any dimension (`AntipodeCounter`); otherwise 0.
+      in any dimension (`AntipodalPairs`); otherwise 0.
     - **The law's λ₀**: a bootstrap interval and concentration bounds (`SamplingError`).
 
     Two passes over the rows, O(n d²) time. Memory: a chunk, ``search_rows`` rows, and in one and
@@ -64,20 +68,21 @@ def measure_diversity(
     Parameters
     ----------
     contexts : array (n, d), sequence of arrays (·, d), or function returning an iterator of them
-        The contexts, at least two rows. A data frame's columns name themselves.
+        The contexts, at least two rows.
     feature_names : sequence of str
-        The columns' names; x0, x1, … by default.
+        The columns' names; by default those of a data frame, else x0, x1, …
     x_max : float
-        A bound on the norm of the law's contexts; by default the longest row's, which then is an
-        assumption of the concentration bounds.
+        A bound on the norm of the law's contexts. By default the longest row's norm; the
+        concentration bounds then assume that no context is longer.
     confidence : float
-        Of each interval and bound on the law's λ₀.
+        The confidence of each interval and bound on the law's λ₀.
     search_rows : int
-        The most rows that the search sees; never more than half, the others judge it.
+        The most rows that are searched; never more than half, since the bounds on the law's λ₀
+        need rows that the search has not seen.
     n_directions : int
-        Random directions from which the search starts.
+        The number of random directions from which the search starts.
     seed : int
-        Of the random part, the search and the bootstrap.
+        Seed of the random part, the search and the bootstrap.
 
     Returns
     -------
@@ -89,39 +94,39 @@ def measure_diversity(
     n_directions = whole_number("n_directions", n_directions, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     rows = RowChunks(contexts)
-    summary = summarize(rows, search_rows=search_rows, seed=seed)
+    summary = summarise(rows, search_rows=search_rows, seed=seed)
     labels = _labels(contexts, feature_names, summary.n_features)
-    study = _Study(
+    prepared = _Preparation(
         summary=summary,
         findings=inspect_columns(summary, labels),
         feature_names=labels,
         x_max=_norm_bound(x_max, summary.longest),
         confidence=confidence,
     )
-    if study.findings.one_signed is not None or study.findings.rank == 0:
-        return study.violated()
-    basis = study.findings.basis
+    if prepared.findings.one_signed is not None or prepared.findings.rank == 0:
+        return prepared.result_without_search()
+    basis = prepared.findings.basis
     searched = in_span(summary.searched, basis)
     search = HalfSpaceSearch(searched, np.random.default_rng((seed, 1)))
     scanned = search.scan(n_directions)
     net = None
-    if study.findings.rank in CELLS_PER_EDGE:
+    if prepared.findings.rank in CELLS_PER_EDGE:
         transform = whitening(searched.T @ searched / len(searched))
-        net = DirectionNet(transform, per_edge=CELLS_PER_EDGE[study.findings.rank])
-    if study.findings.rank <= 2:
+        net = DirectionNet(transform, per_edge=CELLS_PER_EDGE[prepared.findings.rank])
+    if prepared.findings.rank <= 2:
         found = [search.evaluate(sweep_half_planes(searched))]
     else:
         found = search.run(scanned)
-    # Of a half-space and its opposite, one keeps at most half in the weakest direction of all.
-    found = [*found[:CHECKED], replace(found[0], witness=-found[0].witness)]
-    checked = check_witnesses(rows, summary, basis, found, net=net, seed=seed)
+    # The opposite is added: one of the two keeps at most half in all rows' weakest direction.
+    found = [*found[:N_EVALUATED], replace(found[0], witness=-found[0].witness)]
+    checked = evaluate_half_spaces(rows, summary, basis, found, net=net, seed=seed)
     profile = np.sort([each.value for each in scanned])
-    return study.searched(_polish(checked, study, n_directions, seed), profile, seed)
+    return prepared.result_of_search(_refine(checked, prepared, n_directions, seed), profile, seed)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Study:
-    """What is known before half-spaces are searched."""
+class _Preparation:
+    """What is known before the search; it makes the result."""
 
     summary: RowSummary
     findings: ColumnFindings
@@ -136,7 +141,7 @@ class _Study:
             return 0.0
         return 0.5 * smallest_eigenpair(basis.T @ self.summary.second_moment @ basis)[0]
 
-    def violated(self) -> CovariateDiversity:
+    def result_without_search(self) -> CovariateDiversity:
         """λ₀ = 0 by a column that never changes sign, or because all rows are 0."""
         n, d, place = self.summary.n_rows, self.summary.n_features, self.findings.one_signed
         if place is None:
@@ -162,14 +167,14 @@ class _Study:
             weakest=weakest,
             kept_rows=kept_rows,
             violations=self.findings.sentences,
-            sampling=self._sampling((0.0, 0.0), upper, 0.0, 0),
+            sampling=self._build_sampling_error((0.0, 0.0), upper, 0.0, 0),
             profile=np.empty(0),
         )
 
-    def searched(
-        self, checked: CheckedWitnesses, profile: FloatArray, seed: int
+    def result_of_search(
+        self, checked: HalfSpaceEvaluation, profile: FloatArray, seed: int
     ) -> CovariateDiversity:
-        """The result of a search that was checked on all rows."""
+        """The result of a search that was evaluated on all rows."""
         basis, best = self.findings.basis, checked.best
         lower, reason = self._lower(checked)
         violations = self.findings.sentences
@@ -187,11 +192,11 @@ class _Study:
             weakest=basis @ best.weakest,
             kept_rows=checked.kept_rows,
             violations=violations,
-            sampling=self._judge(checked, seed),
+            sampling=self._sampling_error(checked, seed),
             profile=profile,
         )
 
-    def _lower(self, checked: CheckedWitnesses) -> tuple[float, str]:
+    def _lower(self, checked: HalfSpaceEvaluation) -> tuple[float, str]:
         """The best proved lower bound on the sample's λ₀, and how it is proved."""
         if checked.best.value == 0.0 or checked.is_exact:
             return checked.best.value, "exact"
@@ -203,8 +208,8 @@ class _Study:
             return paired, "proved by rows whose negatives are rows too"
         return 0.0, "nothing proved"
 
-    def _judge(self, checked: CheckedWitnesses, seed: int) -> SamplingError:
-        """Held-out rows on the half-space that was found without them."""
+    def _sampling_error(self, checked: HalfSpaceEvaluation, seed: int) -> SamplingError:
+        """Bounds on the law's λ₀, from rows that the search has not seen."""
         log_chance = math.log(1.0 - self.confidence)
         n, limit = checked.held_out_rows, self.x_max**2
         interval = bootstrap_interval(
@@ -218,9 +223,9 @@ class _Study:
         if checked.net_least_held_out > 0.0:
             union = log_chance - math.log(checked.net_size)
             lower = mean_below(checked.net_least_held_out, n, limit, union)
-        return self._sampling(interval, upper, lower, n)
+        return self._build_sampling_error(interval, upper, lower, n)
 
-    def _sampling(
+    def _build_sampling_error(
         self, interval: tuple[float, float], upper: float, lower: float, held_out_rows: int
     ) -> SamplingError:
         symmetric = 0.0
@@ -242,35 +247,35 @@ class _Study:
         )
 
 
-def _describe_zero(checked: CheckedWitnesses) -> str:
+def _describe_zero(checked: HalfSpaceEvaluation) -> str:
     if checked.kept_rows == 0:
         return "a combination of columns has one sign in every row, as an intercept has"
     return f"the {checked.kept_rows} rows of a half-space do not vary where others do"
 
 
-def _polish(
-    checked: CheckedWitnesses, study: _Study, n_directions: int, seed: int
-) -> CheckedWitnesses:
-    """Where all rows are in memory, sweep or search all of them as well."""
-    if study.summary.kept is None:
+def _refine(
+    checked: HalfSpaceEvaluation, prepared: _Preparation, n_directions: int, seed: int
+) -> HalfSpaceEvaluation:
+    """If all rows are in memory, sweep or search all of them as well."""
+    if prepared.summary.all_rows is None:
         return checked
-    rows = in_span(study.summary.kept, study.findings.basis)
+    rows = in_span(prepared.summary.all_rows, prepared.findings.basis)
     is_exact = rows.shape[1] <= 2
     if is_exact:
         directions = [sweep_half_planes(rows)]
     else:
         search = HalfSpaceSearch(rows, np.random.default_rng((seed, 3)))
-        begin = [search.evaluate(u) for u in (checked.best.witness, checked.suspect)]
-        if rows.size <= SEARCHED_AGAIN:
+        begin = [search.evaluate(u) for u in (checked.best.witness, checked.net_direction)]
+        if rows.size <= LARGEST_FULL_SEARCH:
             begin.append(search.run(search.scan(n_directions))[0])
         directions = [search.improve(each).witness for each in begin]
     for direction in directions:
-        value, weakest = smallest_eigenpair(moment_of_kept(rows, direction) / len(rows))
+        value, weakest = smallest_eigenpair(half_space_moment(rows, direction) / len(rows))
         if is_exact or value < checked.best.value:
             checked = replace(
                 checked,
-                best=Found(value=value, witness=direction, weakest=weakest),
-                kept_rows=int(kept(rows, direction).sum()),
+                best=HalfSpace(value=value, witness=direction, weakest=weakest),
+                kept_rows=int(in_half_space(rows, direction).sum()),
                 is_exact=is_exact,
             )
     return checked

@@ -1,4 +1,4 @@
-"""A lower bound on λ₀ of a sample, proved by a net of directions on the sphere in R³ or below."""
+"""A lower bound on λ₀ of a sample in up to 3 dimensions, proved by a net of directions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class DirectionNet:
     .. math:: \lambda_{\min}\bigl(E[xx^\top 1\{x^\top u \ge 0\}]\bigr) \ge \min_k
               \lambda_{\min}\bigl(E[xx^\top 1\{x^\top u_k \ge \|x\| \sin\rho\}]\bigr) .
 
-    Rows are not kept: each one's xxᵀ is added to the cell of the net in which its direction lies,
-    and a cell counts only if all of it does, which doubles ρ.
+    Rows are not stored: each row's xxᵀ is added to the cell of the net in which its direction lies.
+    A cell counts as kept only if all its directions are, so that ρ is twice the cells' radius.
 
     The cells are those of an equiangular grid on the cube's faces seen from the centre. A cell's
     directions lie within the angle between its centre and its farthest corner, since a cap that
@@ -37,10 +37,10 @@ class DirectionNet:
     Parameters
     ----------
     transform : array (r, r)
-        The net is laid in the coordinates x·transform: half-spaces are the same in all of them,
-        and a net is even only where the rows are. r is 1, 2 or 3.
+        The net is laid in the coordinates x·transform, r = 1, 2 or 3. Half-spaces are the same in
+        all coordinates; the net suits the rows best where they have unit second moments.
     per_edge : int
-        Cells along the edge of a face; ``CELLS_PER_EDGE`` has enough for ρ of 0.04 radians or less.
+        Cells along the edge of a face; ``CELLS_PER_EDGE`` has what the bounds use.
     """
 
     def __init__(self, transform: FloatArray, *, per_edge: int) -> None:
@@ -52,24 +52,24 @@ class DirectionNet:
     def __len__(self) -> int:
         return len(self.centres)
 
-    def deposit(self, rows: FloatArray, into: FloatArray) -> None:
+    def add_rows(self, rows: FloatArray, into: FloatArray) -> None:
         """Add the rows' xxᵀ (upper triangle) to their cells' sums ``into`` (cells, r(r+1)/2)."""
         points = rows @ self._transform
         cells = _find_cells(points, self._per_edge)
         for place, (i, j) in enumerate(self._pairs()):
             into[:, place] += np.bincount(cells, rows[:, i] * rows[:, j], minlength=len(self))
 
-    def empty(self) -> FloatArray:
-        """Sums of no rows."""
+    def zero_sums(self) -> FloatArray:
+        """Sums of no rows (cells, r(r+1)/2)."""
         return np.zeros((len(self), self._r * (self._r + 1) // 2))
 
-    def least(
+    def lower_bounds(
         self, sums: Sequence[FloatArray], n_rows: Sequence[int]
     ) -> list[tuple[float, FloatArray]]:
-        """For each of several sums: the least λ_min over the net, and the direction of its cell.
+        """For each of several sums over ``n_rows`` rows: the least λ_min/n and where it is.
 
-        Only cells that are kept by all u of a cell count. The direction (r,) is in the rows'
-        coordinates.
+        Only what every u of a cell keeps is counted. The direction (r,), the cell's centre, is in
+        the rows' coordinates.
         """
         reach = np.sin(2.0 * self.radius) + ROUNDING
         values = np.empty((len(sums), len(self)))
@@ -80,7 +80,7 @@ class DirectionNet:
                 values[place, part] = smallest_eigenvalues(self._matrices(weights @ each))
         result = []
         for each, n, found in zip(sums, n_rows, values, strict=True):
-            # Rounding of the sums is taken off, so that the bound stays one.
+            # Rounding errors of the sums are subtracted, so that the result is a lower bound.
             safe = max(float(found.min()) - 1e-13 * float(np.abs(each).sum()), 0.0)
             direction: FloatArray = self._transform @ self.centres[int(found.argmin())]
             result.append((safe / max(n, 1), direction / float(np.linalg.norm(direction))))
@@ -97,7 +97,7 @@ class DirectionNet:
 
 
 def _find_cells(points: FloatArray, per_edge: int) -> NDArray[np.int64]:
-    """The number of the cell in which each point's direction lies; the origin's is any."""
+    """The number of the cell in which each point's direction lies; any cell for the origin."""
     n, r = points.shape
     axis = np.abs(points).argmax(axis=1)
     top = points[np.arange(n), axis]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyfirst.theory.diversity.half_space_moments import moment_of_kept, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_moments import half_space_moment, smallest_eigenpair
 from greedyfirst.validation import FloatArray
 
-# Directions closer than this (radians) are taken for one: rounding, not data, tells them apart.
+# Directions closer than this (radians) count as one: they differ by rounding only.
 SAME_ANGLE = 1e-12
 
 
@@ -16,11 +16,12 @@ def sweep_half_planes(rows: FloatArray) -> FloatArray:
 
     A half-plane changes only when its edge passes a row, at two angles a row. Between them the
     kept rows are those whose own angle lies within a quarter turn of u, a run of the rows sorted
-    by angle: running sums of xxᵀ give all 2n matrices, and a formula their λ_min. On an angle
-    itself more rows are kept than beside it, so the gaps are enough. O(n log n) time, O(n) memory.
+    by angle: running sums of xxᵀ give all 2n matrices, and a formula their λ_min. At such an angle
+    itself no fewer rows are kept than beside it, so only the gaps between angles are searched.
+    O(n log n) time, O(n) memory.
     """
     if rows.shape[1] == 1:
-        squares = [float(moment_of_kept(rows, np.array([s]))[0, 0]) for s in (1.0, -1.0)]
+        squares = [float(half_space_moment(rows, np.array([s]))[0, 0]) for s in (1.0, -1.0)]
         return np.array([1.0 if squares[0] <= squares[1] else -1.0])
     points = rows[(rows != 0.0).any(axis=1)]
     if len(points) == 0:
@@ -33,7 +34,7 @@ def sweep_half_planes(rows: FloatArray) -> FloatArray:
     first = np.searchsorted(angles, middles - 0.5 * np.pi)
     last = np.searchsorted(angles, middles + 0.5 * np.pi)
     a, b, c = (sums[last] - sums[first]).T
-    # The run may leave (-π, π] on one side and comes back on the other.
+    # A run that passes the end of (-π, π] goes on at its beginning.
     below = np.searchsorted(angles, middles + 1.5 * np.pi)
     above = np.searchsorted(angles, middles - 1.5 * np.pi)
     wrapped = (sums[-1] - sums[below]) + sums[above]
@@ -43,10 +44,10 @@ def sweep_half_planes(rows: FloatArray) -> FloatArray:
 
 
 def _best(rows: FloatArray, middles: FloatArray, smallest: FloatArray) -> FloatArray:
-    """Of the few best angles, the best by sums that are not differences of running sums."""
+    """Of the 8 angles with the lowest values, the best by direct sums: running sums lose digits."""
     few = np.argsort(smallest, kind="stable")[:8]
     candidates = [np.array([np.cos(theta), np.sin(theta)]) for theta in middles[few]]
-    values = [smallest_eigenpair(moment_of_kept(rows, u))[0] for u in candidates]
+    values = [smallest_eigenpair(half_space_moment(rows, u))[0] for u in candidates]
     return candidates[int(np.argmin(values))]
 
 

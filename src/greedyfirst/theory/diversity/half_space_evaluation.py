@@ -1,4 +1,4 @@
-"""The second pass over the contexts: what the half-spaces that a search found keep of all rows."""
+"""The second pass over the contexts: the half-spaces of a search, evaluated on all rows."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedyfirst.theory.diversity.direction_net import DirectionNet
-from greedyfirst.theory.diversity.half_space_moments import kept, smallest_eigenpair
-from greedyfirst.theory.diversity.half_space_search import Found
+from greedyfirst.theory.diversity.half_space_moments import in_half_space, smallest_eigenpair
+from greedyfirst.theory.diversity.half_space_search import HalfSpace
 from greedyfirst.theory.diversity.row_chunks import RowChunks
-from greedyfirst.theory.diversity.row_summary import RowSummary, split_chunks
+from greedyfirst.theory.diversity.row_summary import RowSummary, chunks_with_held_out
 from greedyfirst.theory.diversity.sampling_error import GROUPS
 from greedyfirst.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CheckedWitnesses:
+class HalfSpaceEvaluation:
     """Sums over all rows, and over those that the search has not seen."""
 
     #: The half-space that keeps least of all rows, and the number of rows it keeps.
-    best: Found
+    best: HalfSpace
     kept_rows: int
-    #: Of the first half-space, over held-out rows by group: Σ (xᵀv)² 1{xᵀu ≥ 0}, and rows (k,).
+    #: The first half-space on held-out rows, by group: Σ (xᵀv)² 1{xᵀu ≥ 0}, and rows (k,).
     group_sums: FloatArray
     group_rows: FloatArray
     #: The least λ_min over the net: of all rows, and of held-out rows; 0 without a net.
     net_least: float
     net_least_held_out: float
     net_size: int
-    #: The direction at which the net's bound is least, where a search of all rows may go on.
-    suspect: FloatArray
+    #: The direction (r,) at which the net's bound is least: a start for a search of all rows.
+    net_direction: FloatArray
     #: Whether ``best`` is the least of all half-spaces.
     is_exact: bool = False
 
@@ -45,15 +45,15 @@ class CheckedWitnesses:
         return float(self.group_sums.sum() / self.group_rows.sum())
 
 
-def check_witnesses(
+def evaluate_half_spaces(
     rows: RowChunks,
     summary: RowSummary,
     basis: FloatArray,
-    found: list[Found],
+    found: list[HalfSpace],
     *,
     net: DirectionNet | None,
     seed: int,
-) -> CheckedWitnesses:
+) -> HalfSpaceEvaluation:
     """Read all rows once more; O(n d²) time for each half-space, O(d²) memory.
 
     Parameters
@@ -61,26 +61,26 @@ def check_witnesses(
     rows : RowChunks
         The contexts.
     summary : RowSummary
-        Of the first pass.
+        The result of the first pass.
     basis : array (d, r)
-        Of the rows' span; the half-spaces are in its coordinates.
-    found : list of Found
-        The half-spaces; the first is the one that held-out rows judge.
+        An orthonormal basis of the rows' span; the half-spaces are in its coordinates.
+    found : list of HalfSpace
+        The half-spaces; the first one is also evaluated on held-out rows.
     net : DirectionNet or None
-        For r ≤ 3, the net of the lower bound.
+        The net of the lower bound, for r ≤ 3.
     seed : int
-        Of the first pass's sample.
+        The seed of the first pass.
     """
     r = basis.shape[1]
     moments = np.zeros((len(found), r, r))
     counts = np.zeros(len(found), dtype=np.int64)
     group_sums, group_rows = np.zeros(GROUPS), np.zeros(GROUPS)
-    cells = None if net is None else (net.empty(), net.empty())
+    cells = None if net is None else (net.zero_sums(), net.zero_sums())
     start = 0
-    for chunk, held in split_chunks(rows, seed, summary.cut):
+    for chunk, held in chunks_with_held_out(rows, seed, summary.largest_key):
         z = in_span(chunk, basis)
         for place, each in enumerate(found):
-            inside = kept(z, each.witness)
+            inside = in_half_space(z, each.witness)
             chosen = z[inside]
             moments[place] += chosen.T @ chosen
             counts[place] += int(inside.sum())
@@ -90,8 +90,8 @@ def check_witnesses(
                 group_sums += np.bincount(groups, weights=values, minlength=GROUPS)
                 group_rows += np.bincount(groups, minlength=GROUPS)
         if net is not None and cells is not None:
-            net.deposit(z[held], cells[0])
-            net.deposit(z[~held], cells[1])
+            net.add_rows(z[held], cells[0])
+            net.add_rows(z[~held], cells[1])
         start += len(chunk)
     if start != summary.n_rows:
         raise ValueError(
@@ -101,19 +101,19 @@ def check_witnesses(
     pairs = [smallest_eigenpair(moment / summary.n_rows) for moment in moments]
     first = int(np.argmin([value for value, _ in pairs]))
     value, weakest = pairs[first]
-    least, least_held_out, suspect = 0.0, 0.0, found[0].witness
+    least, least_held_out, net_direction = 0.0, 0.0, found[0].witness
     if net is not None and cells is not None:
         sums = (cells[0] + cells[1], cells[0])
-        answers = net.least(sums, (summary.n_rows, int(group_rows.sum())))
-        (least, suspect), (least_held_out, _) = answers
-    return CheckedWitnesses(
-        best=Found(value=value, witness=found[first].witness, weakest=weakest),
+        answers = net.lower_bounds(sums, (summary.n_rows, int(group_rows.sum())))
+        (least, net_direction), (least_held_out, _) = answers
+    return HalfSpaceEvaluation(
+        best=HalfSpace(value=value, witness=found[first].witness, weakest=weakest),
         kept_rows=int(counts[first]),
         group_sums=group_sums,
         group_rows=group_rows,
         net_least=least,
         net_least_held_out=least_held_out,
-        suspect=suspect,
+        net_direction=net_direction,
         net_size=0 if net is None else len(net),
     )
 

@@ -14,16 +14,16 @@ BOUNDARY = 1e-12
 SINGULAR = 1e-13
 
 
-def kept(rows: FloatArray, direction: FloatArray) -> NDArray[np.bool_]:
+def in_half_space(rows: FloatArray, direction: FloatArray) -> NDArray[np.bool_]:
     """Which rows (n, d) lie in {x : xᵀu ≥ 0}, those on its boundary up to rounding included."""
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     inside: NDArray[np.bool_] = rows @ direction >= -BOUNDARY * np.linalg.norm(direction) * norms
     return inside
 
 
-def moment_of_kept(rows: FloatArray, direction: FloatArray) -> FloatArray:
+def half_space_moment(rows: FloatArray, direction: FloatArray) -> FloatArray:
     """Σ xxᵀ 1{xᵀu ≥ 0} (d, d), a sum, not a mean."""
-    chosen = rows[kept(rows, direction)]
+    chosen = rows[in_half_space(rows, direction)]
     result: FloatArray = chosen.T @ chosen
     return result
 
@@ -31,8 +31,8 @@ def moment_of_kept(rows: FloatArray, direction: FloatArray) -> FloatArray:
 def smallest_eigenpair(matrix: FloatArray) -> tuple[float, FloatArray]:
     """λ_min ≥ 0 and a unit eigenvector of a positive semi-definite matrix (d, d).
 
-    The matrix is first scaled to unit diagonal and inverted: features in very different units
-    then cost no accuracy, where λ_min of the matrix itself would drown in the rounding of λ_max.
+    The matrix is first scaled to unit diagonal and inverted. Features may so have very different
+    units; without the scaling, rounding errors of λ_max's size would hide λ_min.
     """
     scales = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
     d = len(scales)

@@ -1,4 +1,4 @@
-"""A search for the half-space that keeps the least of the contexts in some direction."""
+"""A search for the half-space whose contexts have the smallest λ_min of second moments."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from greedyfirst.validation import FloatArray
 
 # Angles tried on a great circle, a multiple of 4 so that a half-circle is a whole number of bins.
 CIRCLE_BINS = 360
-# Starts that are improved: as many as SEARCH_WORK numbers' worth of rows, within these bounds.
+# Starts that are improved: SEARCH_WORK divided by the size of the rows, within these bounds.
 LEAST_IMPROVED, MOST_IMPROVED, SEARCH_WORK = 6, 8, 500_000
 # The most rounds of improvement for a start, and how many in a row may gain nothing.
 ROUNDS, PATIENCE = 15, 2
-# Up to this dimension λ_min itself is compared on a circle, not the weight in a fixed direction,
-# unless the second moments differ by more than the ratio, where plain eigenvalues are rounding.
+# Up to this dimension λ_min itself is compared on a circle, not the weight in a fixed direction;
+# but not if the second moments differ by more than the ratio: eigenvalues would be rounding error.
 JOINT_DIMENSION, JOINT_RATIO = 6, 1e10
 # Rows within this many standard deviations of the boundary shape the smoothed gradient.
 SMOOTHING = 0.3
-# A round that gains less than this share has gained nothing.
+# A round that lowers λ_min by less than this share counts as no gain.
 LEAST_GAIN = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
-    """A half-space, and how little it keeps of the searched rows in its weakest direction."""
+class HalfSpace:
+    """A half-space {x : xᵀu ≥ 0} and λ_min of the second moments of its rows."""
 
+    #: λ_min(Σ xxᵀ 1{xᵀu ≥ 0})/n.
     value: float
+    #: The direction u (d,).
     witness: FloatArray
+    #: The unit eigenvector v (d,) of λ_min: the direction in which the half-space keeps least.
     weakest: FloatArray
 
 
@@ -64,34 +67,34 @@ class HalfSpaceSearch:
         self._white = rows @ self._to_white
         self._products = _products(rows)
 
-    def evaluate(self, direction: FloatArray) -> Found:
-        """What the half-space of ``direction`` keeps."""
+    def evaluate(self, direction: FloatArray) -> HalfSpace:
+        """The half-space of ``direction`` (d,), on the searched rows."""
         chosen = self._rows[self._rows @ direction >= 0.0]
         value, vector = smallest_eigenpair(chosen.T @ chosen / len(self._rows))
-        return Found(value=value, witness=direction, weakest=vector)
+        return HalfSpace(value=value, witness=direction, weakest=vector)
 
-    def scan(self, n_directions: int) -> list[Found]:
-        """What random half-spaces keep, in the order drawn."""
+    def scan(self, n_directions: int) -> list[HalfSpace]:
+        """Random half-spaces, in the order drawn."""
         drawn = self._rng.standard_normal((n_directions, self._rows.shape[1])) @ self._to_white.T
         return [self.evaluate(u / np.linalg.norm(u)) for u in drawn]
 
-    def run(self, scanned: list[Found]) -> list[Found]:
-        """The best half-spaces that were found from those given and others, best first."""
+    def run(self, scanned: list[HalfSpace]) -> list[HalfSpace]:
+        """The best half-spaces reached from those given and from special directions, best first."""
         n_improved = SEARCH_WORK // max(self._rows.size, 1)
         n_improved = min(max(n_improved, LEAST_IMPROVED), MOST_IMPROVED)
-        # These are ranked by a plain eigenvalue, which costs a third, and the best are kept.
+        # Ranked by an eigenvalue without scaling, at a third of the cost; the best are evaluated.
         special = sorted(self._special_directions(), key=self._rank)[:n_improved]
         tried = [*scanned, *(self.evaluate(u) for u in special)]
         tried.sort(key=lambda found: found.value)
         improved = [self.improve(found) for found in tried[:n_improved]]
-        # The best start stays beside what became of it, in case all rows judge otherwise.
+        # The best start is returned too: on all rows it may be better than what came of it.
         return sorted([*improved, tried[0]], key=lambda found: found.value)
 
     def _special_directions(self) -> list[FloatArray]:
-        """± the axes, ± the second moments' eigenvectors, and the one against the mean."""
+        """± the axes, ± the eigenvectors of the second moments, and one against the mean."""
         axes = np.eye(self._rows.shape[1])
         vectors = np.linalg.eigh(self._rows.T @ self._rows)[1].T
-        # The regression of the constant 1 on the row: exact where a combination is an intercept.
+        # The regression of the constant 1 on the rows: exact if a combination of columns is 1.
         steady = self._to_white @ self._white.mean(axis=0)
         length = float(np.linalg.norm(steady))
         against = [-steady / length] if length > 0.0 else []
@@ -101,8 +104,8 @@ class HalfSpaceSearch:
         chosen = self._rows[self._rows @ direction >= 0.0]
         return float(np.linalg.eigvalsh(chosen.T @ chosen)[0])
 
-    def improve(self, found: Found) -> Found:
-        """Turn the half-space until some rounds have gained nothing."""
+    def improve(self, found: HalfSpace) -> HalfSpace:
+        """Turn the half-space until ``PATIENCE`` rounds in a row have gained nothing."""
         idle = 0
         for _ in range(ROUNDS):
             if found.value == 0.0 or idle == PATIENCE:
@@ -113,7 +116,7 @@ class HalfSpaceSearch:
                 found = turned
         return found
 
-    def _turn(self, found: Found) -> Found:
+    def _turn(self, found: HalfSpace) -> HalfSpace:
         """One round: with v fixed, along the gradient, the weighted mean and two random circles."""
         weights = (self._rows @ found.weakest) ** 2
         # xᵀu = yᵀt with y the transformed row.
@@ -141,7 +144,7 @@ class HalfSpaceSearch:
     ) -> FloatArray:
         """The direction t·cos θ + across·sin θ that keeps least, θ on a grid.
 
-        Least in the weights given, or without them in λ_min.
+        The sum of the weights (n,) of the kept rows is compared, or λ_min if there are none.
         """
         turns = np.arctan2(self._white @ across, heights) * (CIRCLE_BINS / (2.0 * np.pi))
         bins = np.floor(turns).astype(np.int64) % CIRCLE_BINS

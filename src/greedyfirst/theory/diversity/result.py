@@ -1,4 +1,4 @@
-"""What was found about the covariate diversity of a sample, as numbers and in words."""
+"""The covariate diversity of a sample: bounds, a verdict in words, a table, a plot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from greedyfirst.validation import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Below this share of what symmetric contexts would keep, the verdict is no plain yes.
+# Below this share of what symmetric contexts would have, the verdict says "barely" or "hardly".
 WEAK_SHARE = 0.1
 # Sentences on columns that the table shows; all are in ``violations``.
 SHOWN_VIOLATIONS = 5
@@ -23,7 +23,7 @@ SHOWN_VIOLATIONS = 5
 class CovariateDiversity:
     """λ₀ of a sample of contexts: min over unit u of λ_min(Σ xxᵀ 1{xᵀu ≥ 0}/n), Assumption 3.
 
-    Where the rows do not span all of R^d, everything is meant inside their span.
+    If the rows do not span R^d, all numbers are those inside their span.
     """
 
     #: The columns' names.
@@ -36,7 +36,7 @@ class CovariateDiversity:
     #: λ₀ of the sample is at least this, proved as ``lower_reason`` says; 0 if nothing is proved.
     lower: float
     lower_reason: str
-    #: λ_min(Σ xxᵀ/n)/2, above which λ₀ of no sample can be; equal to it for symmetric ones.
+    #: λ_min(Σ xxᵀ/n)/2: λ₀ is never above it, and equal to it for symmetric samples.
     ceiling: float
     #: The half-space's direction u (d,), and the direction v (d,) in which it keeps least.
     witness: FloatArray
@@ -45,9 +45,9 @@ class CovariateDiversity:
     kept_rows: int
     #: What is wrong with single columns, a sentence each.
     violations: tuple[str, ...]
-    #: What the sample says of the law it was drawn from.
+    #: Bounds on λ₀ of the law that the sample was drawn from.
     sampling: SamplingError
-    #: λ_min at random directions u on the searched rows, ascending; empty if none was needed.
+    #: λ_min at random directions u on the searched rows, ascending; empty if nothing was searched.
     profile: FloatArray
 
     @property
@@ -62,7 +62,7 @@ class CovariateDiversity:
 
     @property
     def is_symmetry_refuted(self) -> bool:
-        """Whether a law that is the same at x and -x is out of the question."""
+        """Whether the sample refutes, with confidence, a law that is the same at x and -x."""
         return self.sampling.upper < self.sampling.lower_if_symmetric
 
     def name_direction(self, direction: FloatArray, *, terms: int = 3) -> str:
@@ -145,7 +145,7 @@ class CovariateDiversity:
         return "\n".join([*table, self.verdict()])
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """λ_min at random half-spaces, ascending, beside the bounds on the least one."""
+        """Plot λ_min at random half-spaces, ascending, and the bounds on λ₀."""
         from matplotlib.figure import Figure
 
         if axes is None:

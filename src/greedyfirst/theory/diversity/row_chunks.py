@@ -1,4 +1,4 @@
-"""Rows of contexts in chunks, however they are kept."""
+"""Contexts read in chunks of rows, from an array, a list of arrays or a function."""
 
 from __future__ import annotations
 

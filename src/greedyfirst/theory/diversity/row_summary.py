@@ -1,4 +1,4 @@
-"""What one pass over the contexts tells: moments, ranges, a random sample, antipodal pairs."""
+"""One pass over the contexts: their moments, ranges, a random sample and antipodal pairs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.theory.diversity.antipodal_pairs import AntipodeCounter
+from greedyfirst.theory.diversity.antipodal_pairs import AntipodalPairs
 from greedyfirst.theory.diversity.row_chunks import CHUNK_ROWS, EXPECTED, RowChunks
 from greedyfirst.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowSummary:
-    """What one pass over the rows tells."""
+    """What the first pass over the rows has found."""
 
     n_rows: int
     #: Σ xxᵀ/n (d, d) and Σ x/n (d,).
@@ -31,9 +31,9 @@ class RowSummary:
     #: A simple random sample of the rows (m, d), for the search.
     searched: FloatArray
     #: The largest random key of the sample: rows with larger keys were left out of it.
-    cut: float
+    largest_key: float
     #: All rows (n, d) where they are few enough, else None.
-    kept: FloatArray | None
+    all_rows: FloatArray | None
     #: Σ xxᵀ/n over exact antipodal pairs, each counted by its rarer side (d, d); 0 if none.
     paired_moment: FloatArray
 
@@ -43,7 +43,7 @@ class RowSummary:
         return len(self.mean)
 
 
-def summarize(rows: RowChunks, *, search_rows: int, seed: int) -> RowSummary:
+def summarise(rows: RowChunks, *, search_rows: int, seed: int) -> RowSummary:
     """Read all rows once; O(n d²) time, O(search_rows · d + d²) memory.
 
     Parameters
@@ -51,11 +51,11 @@ def summarize(rows: RowChunks, *, search_rows: int, seed: int) -> RowSummary:
     rows : RowChunks
         The contexts.
     search_rows : int
-        The size of the random sample. At most half of the rows are taken, so that the others can
-        judge what was found on it. All rows are kept if there are at most twice as many, or at
-        most two columns.
+        The size of the random sample. At most half of the rows are taken: what is found on them is
+        tested on the others. All rows are kept if there are at most twice as many, or at most two
+        columns.
     seed : int
-        Of the sample.
+        Seed of the random sample.
     """
     totals: _Totals | None = None
     for chunk, keys in zip(rows, draw_keys(seed), strict=False):
@@ -75,16 +75,16 @@ def draw_keys(seed: int) -> Iterator[FloatArray]:
         yield rng.random(CHUNK_ROWS)
 
 
-def split_chunks(
-    rows: RowChunks, seed: int, cut: float
+def chunks_with_held_out(
+    rows: RowChunks, seed: int, largest_key: float
 ) -> Iterator[tuple[FloatArray, NDArray[np.bool_]]]:
-    """Each chunk, and which of its rows the sample up to key ``cut`` left out."""
+    """Each chunk (m, d), and which of its rows (m,) are not in the sample: their key is larger."""
     for chunk, keys in zip(rows, draw_keys(seed), strict=False):
-        yield chunk, keys[: len(chunk)] > cut
+        yield chunk, keys[: len(chunk)] > largest_key
 
 
 class _Totals:
-    """The sums of the pass."""
+    """Running sums, ranges and the sample so far."""
 
     def __init__(self, n_features: int, search_rows: int) -> None:
         self.n_rows = 0
@@ -97,8 +97,8 @@ class _Totals:
         self.longest = 0.0
         self.sample = np.empty((0, n_features))
         self.keys = np.empty(0)
-        self.kept: list[FloatArray] | None = []
-        self.antipodes = AntipodeCounter(n_features)
+        self.all_rows: list[FloatArray] | None = []
+        self.antipodes = AntipodalPairs(n_features)
 
     def add(self, chunk: FloatArray, keys: FloatArray) -> None:
         self.n_rows += len(chunk)
@@ -110,9 +110,9 @@ class _Totals:
         self.longest = max(self.longest, float(np.einsum("ij,ij->i", chunk, chunk).max()))
         self._sample(chunk, keys)
         self.antipodes.add(chunk)
-        if self.kept is not None:
+        if self.all_rows is not None:
             few = self.n_rows <= 2 * self.search_rows or chunk.shape[1] <= 2
-            self.kept = [*self.kept, chunk.copy()] if few else None
+            self.all_rows = [*self.all_rows, chunk.copy()] if few else None
 
     def _sample(self, chunk: FloatArray, keys: FloatArray) -> None:
         full = len(self.keys) >= self.search_rows
@@ -137,7 +137,7 @@ class _Totals:
             zeros=self.zeros,
             longest=float(np.sqrt(self.longest)),
             searched=self.sample[chosen],
-            cut=float(self.keys[chosen].max()),
-            kept=None if self.kept is None else np.concatenate(self.kept),
+            largest_key=float(self.keys[chosen].max()),
+            all_rows=None if self.all_rows is None else np.concatenate(self.all_rows),
             paired_moment=self.antipodes.moment() / n,
         )

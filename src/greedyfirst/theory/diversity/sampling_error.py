@@ -1,4 +1,4 @@
-"""From a sample's λ₀ to its law's: a bootstrap interval and concentration bounds."""
+"""Bounds on λ₀ of the law that a sample is from: bootstrap and concentration inequalities."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingError:
-    """What the sample says of λ₀ of the law p it was drawn from, rows independent.
+    """Bounds on λ₀ of the law p that the sample was drawn from, for independent rows.
 
-    The bounds hold with a chance of at least ``confidence`` each. They need a bound on the
-    contexts' norm, ``x_max``; where it is the longest row of the sample, that is an assumption.
+    Each bound holds with a probability of at least ``confidence``, if no context of the law is
+    longer than ``x_max``.
     """
 
     confidence: float
@@ -33,7 +33,8 @@ class SamplingError:
     lower: float
     #: λ₀(p) = λ_min(E[xxᵀ])/2 is above this **if p is the same at x and -x**, Lemma 1's case.
     lower_if_symmetric: float
-    #: The rows that the first two numbers are from.
+    #: The number of rows behind ``bootstrap``, ``upper`` and ``lower``. 0 if nothing was searched;
+    #: ``upper`` then uses all rows.
     held_out_rows: int
 
 
@@ -51,19 +52,20 @@ def bootstrap_interval(
 
 
 def mean_below(observed: float, n_rows: int, limit: float, log_chance: float) -> float:
-    r"""The least mean μ of [0, limit]-valued rows at which ``observed`` is not too high.
+    r"""A lower confidence bound on the mean μ of numbers in [0, limit], given their average.
 
     .. math:: P(\bar z \ge t) \le \exp(-n\, kl(t / b, \mu / b)), \qquad t \ge \mu ,
 
-    with kl the relative entropy of two coins (Hoeffding). A smallest eigenvalue of a mean of
-    matrices is at most its value at the true weakest direction, which is such a mean: the
-    inequality holds for it as well, without a factor d.
+    with b = ``limit`` and kl the relative entropy of two coins (Hoeffding). The bound is the least
+    μ at which the right side, for t = ``observed``, is at least e^``log_chance``. It also holds for
+    the smallest eigenvalue of a mean of matrices, without a factor d: that is at most the
+    quadratic form at the true weakest direction, which is a mean of numbers.
     """
     return limit * _invert(observed / limit, -log_chance / n_rows, below=True)
 
 
 def mean_above(observed: float, n_rows: int, limit: float, log_chance: float) -> float:
-    """The largest mean μ of [0, limit]-valued rows at which ``observed`` is not too low."""
+    """An upper confidence bound on the mean μ of numbers in [0, limit], as `mean_below`."""
     return limit * _invert(observed / limit, -log_chance / n_rows, below=False)
 
 
@@ -76,7 +78,7 @@ def _invert(share: float, budget: float, *, below: bool) -> float:
             near = middle
         else:
             far = middle
-    # The side on which the bound is safe.
+    # Of the bracket, the end at which the bound holds.
     return far
 
 

@@ -13,7 +13,7 @@ from greedyfirst.validation import FloatArray
 
 # Ruben's series needs about bound² / (2 · smallest variance) terms; beyond this a bound is given.
 MOST_TERMS = 200_000
-# The part of the series that is left out, relative to the sum.
+# The remainder of the series at which it is cut, relative to the sum.
 SERIES_TOLERANCE = 1e-13
 
 
@@ -43,8 +43,8 @@ def chance_of_quadratic_form(scales: FloatArray, counts: FloatArray, bound: floa
     .. math:: P(Q \le t) = \sum_k a_k F_{N+2k}(t / \beta), \quad \beta = \min_j s_j,
 
     with N = Σ n_j, a_0 = Π (β/s_j)^{n_j/2} and 2k·a_k = Σ_{r<k} a_r Σ_j n_j (1 - β/s_j)^{k-r}.
-    All a_k are ≥ 0 and sum to 1, so the part left out is at most (1 - Σ a_k) F_{N+2K}(t/β). Where
-    a_0 underflows, or the series is too long, the answer is None.
+    All a_k are ≥ 0 and sum to 1, so the remainder is at most (1 - Σ a_k) F_{N+2K}(t/β). None if
+    a_0 underflows or the series is too long.
     """
     smallest = float(scales.min())
     gamma = 1.0 - smallest / scales
@@ -123,7 +123,7 @@ def _moment_beside_uniform(variance: float, bound: float, n_features: int) -> fl
     reach = min(1.0, 12.0 / math.sqrt(2.0 * ratio + 2.0 * power + 1.0))
     over = quad(lambda y: y * y * density(y), 0.0, reach, epsabs=0.0, epsrel=1e-11)[0]
     under = quad(density, 0.0, reach, epsabs=0.0, epsrel=1e-11)[0]
-    # A millionth is given away for the quadrature and for the tail beyond ``reach``.
+    # Lowered by a millionth: more than the error of the quadrature and the tail beyond ``reach``.
     return bound * bound * float(over / under) * (1.0 - 1e-6)
 
 
