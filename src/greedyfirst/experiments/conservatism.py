@@ -28,7 +28,7 @@ from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
 from greedyfirst.problems import LinearProblem
 from greedyfirst.simulation import simulate
-from greedyfirst.theory.assumption_errors import POSITIVE, required_by
+from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
 from greedyfirst.validation import FloatArray, number, whole_number
 
 # What `follow` notes of a run: the first round with an estimate outside the ball, and the last

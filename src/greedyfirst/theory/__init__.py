@@ -1,27 +1,27 @@
 """What the paper proves, as numbers: covariate diversity, regret bounds, success probabilities."""
 
-from greedyfirst.theory.closed_forms import DiversityConstant, diversity_constant
-from greedyfirst.theory.constants import LeadEstimate, MarginEstimate, ProblemConstants
-from greedyfirst.theory.covariate_diversity import measure_diversity
-from greedyfirst.theory.diversity_result import CovariateDiversity
-from greedyfirst.theory.eigenvalue_sample import EigenvalueSample
-from greedyfirst.theory.failure_bound import SuccessInputs, failure_terms
-from greedyfirst.theory.greedy_first_regret import (
+from greedyfirst.theory.bounds.eigenvalue_sample import EigenvalueSample
+from greedyfirst.theory.bounds.failure_bound import SuccessInputs, failure_terms
+from greedyfirst.theory.bounds.greedy_first_regret import (
     GreedyFirstRegret,
     greedy_first_regret,
     switch_probability,
 )
-from greedyfirst.theory.lead_choice import LeadChoice, choose_lead, success_inputs
-from greedyfirst.theory.margin_rates import MarginRate, margin_rate
-from greedyfirst.theory.norm_bounds import largest_norm
-from greedyfirst.theory.regret_bounds import (
+from greedyfirst.theory.bounds.lead_choice import LeadChoice, choose_lead, success_inputs
+from greedyfirst.theory.bounds.margin_rates import MarginRate, margin_rate
+from greedyfirst.theory.bounds.norm_bounds import largest_norm
+from greedyfirst.theory.bounds.problem_constants import (
+    LeadEstimate,
+    MarginEstimate,
+    ProblemConstants,
+)
+from greedyfirst.theory.bounds.regret_bounds import (
     RegretBound,
     RegretInputs,
     generalized_linear_regret,
     greedy_regret,
 )
-from greedyfirst.theory.sampling_error import SamplingError
-from greedyfirst.theory.success_probability import (
+from greedyfirst.theory.bounds.success_probability import (
     SuccessProbability,
     greedy_first_success,
     greedy_first_success_limit,
@@ -30,6 +30,10 @@ from greedyfirst.theory.success_probability import (
     simple_greedy_first_success,
     simple_greedy_success,
 )
+from greedyfirst.theory.diversity.closed_forms import DiversityConstant, diversity_constant
+from greedyfirst.theory.diversity.covariate_diversity import measure_diversity
+from greedyfirst.theory.diversity.result import CovariateDiversity
+from greedyfirst.theory.diversity.sampling_error import SamplingError
 
 __all__ = [
     "CovariateDiversity",

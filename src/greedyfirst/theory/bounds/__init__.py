@@ -1,0 +1,1 @@
+"""Regret bounds and success probabilities, and the constants that they need."""
