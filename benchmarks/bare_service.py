@@ -21,12 +21,12 @@ from litestar import Litestar, Response, post
 from litestar.datastructures import State
 from litestar.params import Parameter
 
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import Created, Decided
-from greedyfirst.service.journal import Journal
-from greedyfirst.service.serving import listen
-from greedyfirst.service.specification import Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.events import Created, Decided
+from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.server import listen
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import Specification
 from load import contexts, specification
 
 Key = Annotated[str | None, Parameter(header="Idempotency-Key")]

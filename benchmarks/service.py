@@ -27,11 +27,12 @@ from uuid import uuid4
 
 import msgspec
 
-from greedyfirst.service import events, restoring
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.log import Entry
-from greedyfirst.service.specification import Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log import events
+from greedyfirst.service.log.log import Entry
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import Specification
 from load import POLICY, contexts, specification
 
 HERE = Path(__file__).parent

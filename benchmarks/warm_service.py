@@ -1,7 +1,7 @@
 """Imported once by the process that the service's processes are forked from: a quick start."""
 
 from greedyfirst import Agent, GreedyFirst
-from greedyfirst.service import serving
+from greedyfirst.service import server as serving
 
 __all__ = ["serving"]
 

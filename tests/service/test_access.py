@@ -14,12 +14,12 @@ import pytest
 from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, view
 
-from greedyfirst.service.access import ANYONE, ROLES, Access, hashed, new_key
-from greedyfirst.service.access_keys import AccessKey, add_key, all_keys, remove_key
-from greedyfirst.service.gate import Rate
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.refusals import Damaged
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.http.access import ANYONE, ROLES, Access, hashed, new_key
+from greedyfirst.service.http.middleware import Rate
+from greedyfirst.service.log.access_keys import AccessKey, add_key, all_keys, remove_key
+from greedyfirst.service.log.log import LogFailed
+from greedyfirst.service.log.sqlite_log import SqliteLog
 
 KEYS = {role: new_key() for role in ROLES}
 HELD = [AccessKey(f"the {role}", role, hashed(key)) for role, key in KEYS.items()]
@@ -115,7 +115,7 @@ def test_no_key_is_ever_told(
             answer = guarded.request(method, url, json=body, headers=bearer(key))
             told.append(answer.text if "export" not in url else "")
         told.append(guarded.get(f"/{key[:5]}", headers=bearer(key)).text)
-    monkeypatch.setattr("greedyfirst.service.views.policy_view", None)
+    monkeypatch.setattr("greedyfirst.service.http.views.policy_view", None)
     told.append(guarded.get("/v1/policies/dose", headers=bearer(KEYS["admin"])).text)
     assert "something went wrong" in told[-1]
     everything = "".join(told) + caplog.text

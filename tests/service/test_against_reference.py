@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 from reference_service import WAIT, Reference
 from served import BY, Clock, running
 
-from greedyfirst.service import restoring
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring
 
 FEATURES: list[dict[str, Any]] = [
     {"kind": "numeric", "name": "x"},

@@ -11,8 +11,8 @@ import pytest
 from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, Start, create, decide, reward, view
 
-from greedyfirst.service.restoring import restore
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state.restoring import restore
 
 URL = "/v1/policies/dose/decisions"
 

@@ -7,9 +7,9 @@ import urllib.request
 import pytest
 from dashboard_tools import DRAWN, KEYS, POLICY, chromium, opened_browser, served, wait_for
 
-from greedyfirst.service.access import hashed
-from greedyfirst.service.access_keys import AccessKey, add_key
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.http.access import hashed
+from greedyfirst.service.log.access_keys import AccessKey, add_key
+from greedyfirst.service.log.sqlite_log import SqliteLog
 
 if chromium() is None and os.environ.get("CI") != "true":
     pytest.skip("Chromium and chromedriver are not installed", allow_module_level=True)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from greedyfirst.service.course import Course, Point
-from greedyfirst.service.dashboard.course_table import course_rows
+from greedyfirst.service.dashboard.history_table import course_rows
 from greedyfirst.service.dashboard.reference import kind_of
 from greedyfirst.service.dashboard.wording import bars, direction, feature, number, when
+from greedyfirst.service.state.history import Course, Point
 
 
 @pytest.mark.parametrize(

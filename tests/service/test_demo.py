@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from greedyfirst.cli import main
-from greedyfirst.service import restoring, views
 from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, fill
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.http import views
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring
 
 NOW = 1_800_000_000.0
 

@@ -12,8 +12,8 @@ import pytest
 from failing_disk import FailingDisk
 from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
 
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.log import LogFailed
+from greedyfirst.service.log.sqlite_log import SqliteLog
 
 ERRORS = [apsw.IOError, apsw.FullError]
 KEY = {"Idempotency-Key": "k"}
@@ -155,7 +155,7 @@ def test_a_decision_that_reached_the_log_in_spite_of_a_failure_is_the_answer_to_
 def test_a_snapshot_that_cannot_be_kept_loses_nothing(
     start: Start, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("greedyfirst.service.state.opened_log.SNAPSHOT_EVERY", 5)
     saved = SqliteLog.save_snapshot
     broken: list[int] = []
 
@@ -184,7 +184,7 @@ def test_a_snapshot_that_cannot_be_kept_loses_nothing(
 def test_an_error_half_way_makes_the_state_again(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from greedyfirst.service.deployment import Deployment
+    from greedyfirst.service.state.deployment import Deployment
 
     update = Deployment.update
 

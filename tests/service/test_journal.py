@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from greedyfirst.service.events import Expired
-from greedyfirst.service.journal import Journal
-from greedyfirst.service.log import Entry, LogFailed
-from greedyfirst.service.refusals import Unavailable
+from greedyfirst.service.errors import Unavailable
+from greedyfirst.service.log.events import Expired
+from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.log import Entry, LogFailed
 
 
 class SlowLog:

@@ -5,12 +5,12 @@ import uuid
 
 import pytest
 
-from greedyfirst.service.events import Rewarded
-from greedyfirst.service.key_filter import KeyFilter
-from greedyfirst.service.log import Entry
+from greedyfirst.service.log.events import Rewarded
+from greedyfirst.service.log.key_filter import KeyFilter
+from greedyfirst.service.log.log import Entry
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.specification import NumericFeature, PolicyDescription, Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
 
 SPECIFICATION = Specification(
     name="dose",

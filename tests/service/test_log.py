@@ -15,10 +15,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from greedyfirst.service.events import Expired, Rewarded
-from greedyfirst.service.log import Entry, LogFailed
-from greedyfirst.service.refusals import Damaged
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.log.events import Expired, Rewarded
+from greedyfirst.service.log.log import Entry, LogFailed
+from greedyfirst.service.log.sqlite_log import SqliteLog
 
 
 def entries(first: int, last: int) -> list[Entry]:
@@ -319,7 +319,7 @@ def checkpoint_elsewhere(path: Path) -> Iterator[None]:
 def test_the_write_ahead_log_begins_anew_while_commits_go_on(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.sqlite_log._PAGES_IN_WAL", 20)
+    monkeypatch.setattr("greedyfirst.service.log.sqlite_log._PAGES_IN_WAL", 20)
     log = SqliteLog(path)
 
     def append(first: int, last: int) -> None:

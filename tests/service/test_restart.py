@@ -16,10 +16,10 @@ from served import BY, SPECIFICATION, Clock, Start, at_once, create, decide, rew
 
 from greedyfirst import GreedyFirst, simulate
 from greedyfirst.problems.problem import Draw
-from greedyfirst.service import restoring
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.specification import NumericFeature, PolicyDescription, Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring
+from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
 
 HORIZON = 400
 OPTIONS = {"t0": 40, "lambda0": 0.12, "span": "full"}
@@ -52,7 +52,7 @@ def decision_seed(seed: int) -> int:
 def test_the_switch_fires_when_it_does_in_simulate_and_once(
     path: Path, delay: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 150)
+    monkeypatch.setattr("greedyfirst.service.state.opened_log.SNAPSHOT_EVERY", 150)
     problem = Fixed()
     result = simulate(
         problem, {"GF": GreedyFirst(**OPTIONS)}, n_instances=1, horizon=HORIZON, seed=3
@@ -237,7 +237,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     policy = {"policy": "GreedyFirst", "options": {"t0": 20}}
     path = tmp_path_factory.mktemp("worked") / "log.db"
     with pytest.MonkeyPatch.context() as patched, running(path, Clock()) as client:
-        patched.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 50)
+        patched.setattr("greedyfirst.service.state.opened_log.SNAPSHOT_EVERY", 50)
         create(client, policy=policy)
         _decide(client, rng, 120)
         client.post("/v1/policies/dose/arms", json={"arm": "middle", **BY})

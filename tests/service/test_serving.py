@@ -19,9 +19,9 @@ import pytest
 from served import CONTEXT, SPECIFICATION, Start, create, decide, reward
 
 from greedyfirst.cli import main
-from greedyfirst.service.access import Access
-from greedyfirst.service.access_keys import all_keys
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.http.access import Access
+from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.sqlite_log import SqliteLog
 
 KILLS = Path(__file__).parents[2] / "benchmarks" / "kills.py"
 
@@ -117,7 +117,7 @@ def test_an_end_under_load_loses_no_answer(path: Path) -> None:
 #: The command, with less patience.
 HASTY = """
 from greedyfirst.cli import main
-from greedyfirst.service import serving
+from greedyfirst.service import server as serving
 serving._LONGEST_STOP = 0.5
 main()
 """

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from greedyfirst.service.events import Value
+from greedyfirst.service.log.events import Value
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.specification import (
+from greedyfirst.service.state.specification import (
     CategoricalFeature,
     NumericFeature,
     PolicyDescription,
     Specification,
 )
-from greedyfirst.service.sqlite_log import SqliteLog
 
 DAY = 86_400.0
 DAYS, PATIENTS_A_DAY = 120, 20

@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from greedyfirst.service import events, people, restoring, views
-from greedyfirst.service.contexts import plain, same_context
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import Decided, Decision
-from greedyfirst.service.log import Entry
-from greedyfirst.service.logged_policies import LoggedPolicies
-from greedyfirst.service.messages import DecisionView, RewardAnswer
-from greedyfirst.service.refusals import Conflict, Invalid, Unavailable, Unknown
-from greedyfirst.service.relearning import check_fill, relearned
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.errors import Conflict, Invalid, Unavailable, Unknown
+from greedyfirst.service.http import views
+from greedyfirst.service.http.messages import DecisionView, RewardAnswer
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import Decided, Decision
+from greedyfirst.service.log.log import Entry
+from greedyfirst.service.state import administration as people
+from greedyfirst.service.state import restoring
+from greedyfirst.service.state.contexts import plain, same_context
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.opened_log import LoggedPolicies
+from greedyfirst.service.state.relearning import check_fill, relearned
+from greedyfirst.service.state.specification import Features, Specification
 
 _STEP = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 _OTHER_REQUEST = "Idempotency-Key was used for another request"

@@ -13,7 +13,7 @@ from typing import Any
 from litestar import Request, Response, get
 from litestar.params import FromPath
 
-from greedyfirst.service.refusals import Unknown
+from greedyfirst.service.errors import Unknown
 
 #: Name: the package that has it, its place there, and what it is.
 _ASSETS = {

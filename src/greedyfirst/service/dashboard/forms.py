@@ -14,7 +14,7 @@ from typing import Any
 from litestar import Request
 from litestar.exceptions import PermissionDeniedException
 
-from greedyfirst.service.gate import caller_of
+from greedyfirst.service.http.middleware import caller_of
 
 _SECRET = secrets.token_bytes(32)
 

@@ -11,14 +11,15 @@ from litestar.datastructures import State
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
-from greedyfirst.service import events, views
 from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
-from greedyfirst.service.dashboard.course_table import course_rows
+from greedyfirst.service.dashboard.history_table import course_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
-from greedyfirst.service.documentation import document_of
-from greedyfirst.service.gate import needs, signed
-from greedyfirst.service.messages import DiversityView
-from greedyfirst.service.refusals import Conflict, Invalid
+from greedyfirst.service.errors import Conflict, Invalid
+from greedyfirst.service.http import views
+from greedyfirst.service.http.messages import DiversityView
+from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
 
 _AUDIT_ROWS = 20

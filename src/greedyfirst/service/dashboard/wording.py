@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from greedyfirst.service.messages import ArmDiversityView, AuditEntry, DecisionView, DiversityView
+from greedyfirst.service.http.messages import (
+    ArmDiversityView,
+    AuditEntry,
+    DecisionView,
+    DiversityView,
+)
 
 PROBLEMS = {
     403: "This is not allowed",

@@ -13,9 +13,9 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
 
-from greedyfirst.service.access import Access, Caller
-from greedyfirst.service.messages import Problem
-from greedyfirst.service.patience import Patience
+from greedyfirst.service.http.access import Access, Caller
+from greedyfirst.service.http.messages import Problem
+from greedyfirst.service.http.patience import Patience
 
 COOKIE = "greedyfirst_key"
 _CALLER = "greedyfirst_caller"

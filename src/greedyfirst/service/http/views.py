@@ -6,10 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import Decided, Expired, Imported, Rewarded, encode
-from greedyfirst.service.log import Entry
-from greedyfirst.service.messages import (
+from greedyfirst.service.http.messages import (
     ArmDiversityView,
     ArmView,
     AuditEntry,
@@ -18,6 +15,9 @@ from greedyfirst.service.messages import (
     PolicyView,
     RewardView,
 )
+from greedyfirst.service.log.events import Decided, Expired, Imported, Rewarded, encode
+from greedyfirst.service.log.log import Entry
+from greedyfirst.service.state.deployment import Deployment
 
 Status = Literal["pending", "rewarded", "defaulted", "missing"]
 

@@ -9,15 +9,16 @@ import msgspec
 from msgspec import Struct
 
 from greedyfirst.agent import Agent
-from greedyfirst.service import events, people
-from greedyfirst.service.course import Course
-from greedyfirst.service.deployment import Counts, Deployment, Recall
-from greedyfirst.service.events import AnyEvent, Decided, Decision
-from greedyfirst.service.log import Entry, Log
-from greedyfirst.service.pending import Pending
-from greedyfirst.service.refusals import Damaged, Refusal, Unknown
-from greedyfirst.service.relearning import relearned
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.errors import Damaged, Refusal, Unknown
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.log.log import Entry, Log
+from greedyfirst.service.state import administration as people
+from greedyfirst.service.state.deployment import Counts, Deployment, Recall
+from greedyfirst.service.state.history import Course
+from greedyfirst.service.state.pending import Pending
+from greedyfirst.service.state.relearning import relearned
+from greedyfirst.service.state.specification import Features, Specification
 from greedyfirst.version import __version__
 
 

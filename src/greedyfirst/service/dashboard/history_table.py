@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from greedyfirst.service.course import Course, Point
+from greedyfirst.service.state.history import Course, Point
 
 _MOST_ROWS = 12
 

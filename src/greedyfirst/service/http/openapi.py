@@ -9,9 +9,7 @@ import msgspec
 from litestar import Litestar
 from litestar.openapi.spec import Operation, RequestBody
 
-from greedyfirst.service.course import Course
-from greedyfirst.service.events import Decision
-from greedyfirst.service.messages import (
+from greedyfirst.service.http.messages import (
     AuditEntry,
     DecisionView,
     DiversityView,
@@ -21,6 +19,8 @@ from greedyfirst.service.messages import (
     RewardAnswer,
     SchemaAnswer,
 )
+from greedyfirst.service.log.events import Decision
+from greedyfirst.service.state.history import Course
 
 _ANSWERS = [
     AuditEntry,

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from greedyfirst.service import restoring
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import AnyEvent
-from greedyfirst.service.journal import Journal
-from greedyfirst.service.key_filter import KeyFilter
-from greedyfirst.service.log import Log, LogFailed
-from greedyfirst.service.refusals import Damaged, Refusal, Unavailable, Unknown
+from greedyfirst.service.errors import Damaged, Refusal, Unavailable, Unknown
+from greedyfirst.service.log.events import AnyEvent
+from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.key_filter import KeyFilter
+from greedyfirst.service.log.log import Log, LogFailed
+from greedyfirst.service.state import restoring
+from greedyfirst.service.state.deployment import Deployment
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.policies.description import from_description
-from greedyfirst.service.refusals import Invalid
+from greedyfirst.service.errors import Invalid
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import names

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from greedyfirst.service.refusals import Invalid
+from greedyfirst.service.errors import Invalid
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 

@@ -20,13 +20,13 @@ from greedyfirst.agent import Agent
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import GLMGreedy, Greedy, GreedyFirst
-from greedyfirst.service import events
-from greedyfirst.service.contexts import encode, plain
-from greedyfirst.service.course import Course
-from greedyfirst.service.events import AnyEvent, Decided, Decision, Expired, Rewarded
-from greedyfirst.service.pending import Pending
-from greedyfirst.service.refusals import Conflict, Invalid, Unknown
-from greedyfirst.service.specification import Features, Specification, check_size
+from greedyfirst.service.errors import Conflict, Invalid, Unknown
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent, Decided, Decision, Expired, Rewarded
+from greedyfirst.service.state.contexts import encode, plain
+from greedyfirst.service.state.history import Course
+from greedyfirst.service.state.pending import Pending
+from greedyfirst.service.state.specification import Features, Specification, check_size
 from greedyfirst.validation import FloatArray
 
 Outcome = Literal["counted", "duplicate", "late"]

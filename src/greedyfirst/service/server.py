@@ -17,11 +17,11 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 
-from greedyfirst.service.access import Access
-from greedyfirst.service.access_keys import all_keys
-from greedyfirst.service.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.http.access import Access
+from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.sqlite_log import SqliteLog
 from greedyfirst.validation import number, whole_number
 
 #: Seconds that requests under way have to end once the service is to stop.

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
-from greedyfirst.service.events import Event
-from greedyfirst.service.key_filter import KeyFilter
-from greedyfirst.service.log import Entry, Log
-from greedyfirst.service.refusals import Unavailable
+from greedyfirst.service.errors import Unavailable
+from greedyfirst.service.log.events import Event
+from greedyfirst.service.log.key_filter import KeyFilter
+from greedyfirst.service.log.log import Entry, Log
 
 #: Made by the thread: a policy's snapshot after the entry of this number.
 Snapshot = tuple[str, int, Callable[[], bytes]]

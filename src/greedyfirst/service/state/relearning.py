@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from greedyfirst.policies import GreedyFirst
 from greedyfirst.policies.policy import FOREIGN
-from greedyfirst.service import events, people
-from greedyfirst.service.contexts import encode
-from greedyfirst.service.deployment import Deployment, explores, make_agent
-from greedyfirst.service.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
-from greedyfirst.service.refusals import Conflict, Invalid
-from greedyfirst.service.specification import Features
+from greedyfirst.service.errors import Conflict, Invalid
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
+from greedyfirst.service.state import administration as people
+from greedyfirst.service.state.contexts import encode
+from greedyfirst.service.state.deployment import Deployment, explores, make_agent
+from greedyfirst.service.state.specification import Features
 
 
 def relearned(

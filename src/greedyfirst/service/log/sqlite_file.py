@@ -11,8 +11,8 @@ from typing import IO
 
 import apsw
 
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.refusals import Damaged
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.log.log import LogFailed
 
 VERSION = 1
 APPLICATION = 0x67726679  # "grfy"

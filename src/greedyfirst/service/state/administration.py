@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from greedyfirst.policies import GreedyFirst
 from greedyfirst.policies.policy import FOREIGN
-from greedyfirst.service import events
-from greedyfirst.service.contexts import MOST
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import AnyEvent
-from greedyfirst.service.refusals import Conflict, Invalid, Unknown
-from greedyfirst.service.specification import check_size
+from greedyfirst.service.errors import Conflict, Invalid, Unknown
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent
+from greedyfirst.service.state.contexts import MOST
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import check_size
 
 Act = events.Resolved | events.ArmAdded | events.ArmRetired | events.Imported
 

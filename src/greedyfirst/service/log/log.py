@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from greedyfirst.service import events
-from greedyfirst.service.events import AnyEvent, Event
-from greedyfirst.service.refusals import Damaged
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent, Event
 
 #: The chain before the first entry.
 GENESIS = bytes(32)

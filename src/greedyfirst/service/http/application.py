@@ -17,13 +17,14 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
-from greedyfirst.service import api, dashboard
-from greedyfirst.service.access import Access
-from greedyfirst.service.documentation import document_of
-from greedyfirst.service.gate import Gate, Rate, needs
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.metrics import ServiceMetrics
-from greedyfirst.service.refusals import Damaged, Refusal
+from greedyfirst.service import dashboard
+from greedyfirst.service.errors import Damaged, Refusal
+from greedyfirst.service.http import policies as api
+from greedyfirst.service.http.access import Access
+from greedyfirst.service.http.metrics import ServiceMetrics
+from greedyfirst.service.http.middleware import Gate, Rate, needs
+from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.log.log import LogFailed
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
 

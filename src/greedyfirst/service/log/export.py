@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from litestar.background_tasks import BackgroundTask
 from litestar.response import File
 
-from greedyfirst.service import views
-from greedyfirst.service.events import Created, SchemaChanged
-from greedyfirst.service.log import Log
-from greedyfirst.service.specification import Feature, NumericFeature
+from greedyfirst.service.http import views
+from greedyfirst.service.log.events import Created, SchemaChanged
+from greedyfirst.service.log.log import Log
+from greedyfirst.service.state.specification import Feature, NumericFeature
 from greedyfirst.tables.columns import level_of
 
 _ROWS = 5000

@@ -1,6 +1,6 @@
 """The log's vocabulary: everything that ever changes a policy's state, as plain data.
 
-A policy's state is what :class:`~greedyfirst.service.deployment.Deployment` makes of its events, in
+A policy's state is what :class:`~greedyfirst.service.state.deployment.Deployment` makes of its events, in
 their order. They are kept as JSON, so that they can be read years later by anything. What a request
 may say is checked when it comes, not here: what is in the log must be readable.
 """
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.state.specification import Features, Specification
 
 Value = float | int | str | bool
 Mode = Literal["greedy", "forced", "fallback", "policy"]

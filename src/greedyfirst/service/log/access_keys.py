@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import apsw
 
-from greedyfirst.service.sqlite_file import check_ours, disk
+from greedyfirst.service.log.sqlite_file import check_ours, disk
 from greedyfirst.validation import wrong
 
 _LONGEST_NAME = 200

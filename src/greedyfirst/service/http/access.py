@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from greedyfirst.service.access_keys import AccessKey
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.refusals import Damaged
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.log.access_keys import AccessKey
+from greedyfirst.service.log.log import LogFailed
 
 #: Each may do what those before it may.
 ROLES = ("reader", "decider", "admin")

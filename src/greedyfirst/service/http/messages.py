@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from greedyfirst.service.events import Alarmed, Decision, HistoryRow
-from greedyfirst.service.specification import (
+from greedyfirst.service.log.events import Alarmed, Decision, HistoryRow
+from greedyfirst.service.state.specification import (
     MOST_FEATURES,
     Amount,
     Feature,

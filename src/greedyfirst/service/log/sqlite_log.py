@@ -17,10 +17,10 @@ from typing import Any
 
 import apsw
 
-from greedyfirst.service.events import AUDITED, kind_of, step_of
-from greedyfirst.service.log import GENESIS, Entry, LogFailed, link
-from greedyfirst.service.refusals import Damaged
-from greedyfirst.service.sqlite_file import APPLICATION, VERSION, check_ours, disk, only_one
+from greedyfirst.service.errors import Damaged
+from greedyfirst.service.log.events import AUDITED, kind_of, step_of
+from greedyfirst.service.log.log import GENESIS, Entry, LogFailed, link
+from greedyfirst.service.log.sqlite_file import APPLICATION, VERSION, check_ours, disk, only_one
 
 _SNAPSHOTS_KEPT = 4
 _SEAL_BYTES = 32
@@ -68,7 +68,7 @@ _COLUMNS = "seq, at, policy, kind, step, key, body"
 
 
 class SqliteLog:
-    """A :class:`~greedyfirst.service.log.Log` in the file ``path``, which it makes if need be.
+    """A :class:`~greedyfirst.service.log.log.Log` in the file ``path``, which it makes if need be.
 
     Parameters
     ----------

@@ -11,16 +11,10 @@ from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
 from litestar.response import File
 from litestar.types import ASGIApp
 
-from greedyfirst.service import events, parsing, people, views
-from greedyfirst.service.contexts import plain
-from greedyfirst.service.course import Course
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.documentation import body_of, plain_operation
-from greedyfirst.service.events import Decision
-from greedyfirst.service.export import exported
-from greedyfirst.service.express import Answer, read_body
-from greedyfirst.service.gate import admit, needs, signed
-from greedyfirst.service.messages import (
+from greedyfirst.service.http import bodies as parsing
+from greedyfirst.service.http import views
+from greedyfirst.service.http.decisions import Answer, read_body
+from greedyfirst.service.http.messages import (
     ArmRequest,
     AuditEntry,
     DecisionRequest,
@@ -36,8 +30,17 @@ from greedyfirst.service.messages import (
     SchemaAnswer,
     SchemaRequest,
 )
+from greedyfirst.service.http.middleware import admit, needs, signed
+from greedyfirst.service.http.openapi import body_of, plain_operation
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import Decision
+from greedyfirst.service.log.export import exported
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.state import administration as people
+from greedyfirst.service.state.contexts import plain
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.history import Course
+from greedyfirst.service.state.specification import Features, Specification
 
 Key = Annotated[
     str | None,

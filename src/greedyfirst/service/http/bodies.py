@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from greedyfirst.service.refusals import Invalid, Refusal
+from greedyfirst.service.errors import Invalid, Refusal
 
 T = TypeVar("T")
 
