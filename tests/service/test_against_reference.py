@@ -193,7 +193,7 @@ class Requests(RuleBasedStateMachine):
             quick, _ = restoring.restore(log, "p")
             slow, _ = restoring.restore(log, "p", snapshots=False)
             assert restoring.save(quick)() == restoring.save(slow)()
-            assert slow.departures == 0
+            assert slow.mismatches == 0
             assert slow.agent.buffer.tobytes() == self.reference.agent.buffer.tobytes()
         log.close()
         self.folder.cleanup()

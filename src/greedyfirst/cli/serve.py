@@ -92,7 +92,7 @@ def add_key(
 ) -> None:
     """Make a key and show it, once; only its hash is kept."""
     _need_extra()
-    from greedyfirst.service.http.access import ROLES, hashed, new_key
+    from greedyfirst.service.http.middleware import ROLES, hashed, new_key
     from greedyfirst.service.log import access_keys
     from greedyfirst.service.log.sqlite_log import SqliteLog
     from greedyfirst.validation import choice
@@ -137,13 +137,13 @@ def check_log(
     """Read the whole log, check its seals, and make the last decisions again."""
     _need_extra()
     from greedyfirst.service.log.sqlite_log import SqliteLog
-    from greedyfirst.service.state.restoring import replay_last
+    from greedyfirst.service.state.restoring import recompute_last
 
     opened = SqliteLog(_existing(db))
     try:
         typer.echo(f"{opened.check()} entries, all as they were written")
         for entry in opened.policies():
-            again, differ = replay_last(opened, entry.policy, last)
+            again, differ = recompute_last(opened, entry.policy, last)
             typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
             if differ:
                 raise ValueError(f"policy {entry.policy} cannot be made again from this log")

@@ -1,9 +1,9 @@
-"""What the service says no to, and with which HTTP status."""
+"""What the service refuses, with the HTTP status of each error; and what fails beneath it."""
 
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """A request that cannot be met; nothing has been changed."""
 
     status = 500
@@ -14,29 +14,39 @@ class Refusal(Exception):
         return str(self)
 
 
-class Invalid(Refusal):
-    """What was asked for makes no sense here."""
+class BadRequestError(RequestError):
+    """A body that is not JSON."""
+
+    status = 400
+
+
+class InvalidError(RequestError):
+    """The request is well formed, but its values are not valid."""
 
     status = 422
 
 
-class Unknown(Refusal):
+class NotFoundError(RequestError):
     """There is nothing of that name."""
 
     status = 404
 
 
-class Conflict(Refusal):
+class ConflictError(RequestError):
     """It contradicts what has been recorded."""
 
     status = 409
 
 
-class Unavailable(Refusal):
+class UnavailableError(RequestError):
     """Nothing can be recorded at the moment: the same request may be sent again later."""
 
     status = 503
 
 
-class Damaged(ValueError):
+class DamagedLogError(ValueError):
     """The log on disk is not what was written; the service does not start on it."""
+
+
+class LogFailedError(OSError):
+    """The log could not be written or read; what was to be appended may or may not be in it."""

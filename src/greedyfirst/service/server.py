@@ -17,8 +17,8 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 
-from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService

@@ -1,25 +1,25 @@
-"""A policy's course as a short table: what its charts show, for those who cannot see them."""
+"""A deployment's history as a short table: what its charts show, for those who cannot see them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from greedyfirst.service.state.history import Course, Point
+from greedyfirst.service.state.history import History, Point
 
 _MOST_ROWS = 12
 
 
-class CourseRow(NamedTuple):
-    """A stretch of the course."""
+class HistoryRow(NamedTuple):
+    """A stretch of the history."""
 
     point: Point
     #: The mean reward since the row before.
     mean_reward: float
 
 
-def course_rows(course: Course) -> list[CourseRow]:
+def history_rows(history: History) -> list[HistoryRow]:
     """At most a dozen stretches, about equally long, up to the newest point."""
-    points = course.points
+    points = history.points
     if not points:
         return []
     rows = min(_MOST_ROWS, len(points))
@@ -27,6 +27,6 @@ def course_rows(course: Course) -> list[CourseRow]:
     made, rewards, total = [], 0, 0.0
     for point in chosen:
         mean = (point.reward_sum - total) / (point.rewards - rewards)
-        made.append(CourseRow(point, mean))
+        made.append(HistoryRow(point, mean))
         rewards, total = point.rewards, point.reward_sum
     return made

@@ -1,4 +1,4 @@
-"""The application: routes, gate and life cycle put together."""
+"""The application: routes, middleware and life cycle put together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from litestar import Litestar, Request, Response, Router, get, route
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
@@ -18,13 +19,11 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import dashboard
-from greedyfirst.service.errors import Damaged, Refusal
-from greedyfirst.service.http import policies as api
-from greedyfirst.service.http.access import Access
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
+from greedyfirst.service.http import decisions, policies
 from greedyfirst.service.http.metrics import ServiceMetrics
-from greedyfirst.service.http.middleware import Gate, Rate, needs
+from greedyfirst.service.http.middleware import Access, Middleware, RateLimit, needs
 from greedyfirst.service.http.openapi import document_of
-from greedyfirst.service.log.log import LogFailed
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
 
@@ -72,10 +71,15 @@ def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Res
     """What went wrong, as a page for people and as JSON for programs."""
     if dashboard.is_page(request):
         return dashboard.problem_page(request, status, sentence)
-    return api.problem(status, sentence)
+    return Response(
+        msgspec.json.encode({"status": status, "detail": sentence}),
+        status_code=status,
+        media_type="application/json",
+        headers={"Retry-After": "1"} if status == 503 else {},
+    )
 
 
-def _refused(request: Request[Any, Any, Any], error: Refusal) -> Response[Any]:
+def _refused(request: Request[Any, Any, Any], error: RequestError) -> Response[Any]:
     return _problem(request, error.status, error.sentence)
 
 
@@ -132,14 +136,15 @@ def make_application(
             keys.cancel()
             await service.stop()
 
+    interface = Router("/v1", route_handlers=[*policies.HANDLERS, *decisions.HANDLERS])
     app = Litestar(
-        route_handlers=[api.router, dashboard.router, healthz, readyz, openapi, metrics],
+        route_handlers=[interface, dashboard.router, healthz, readyz, openapi, metrics],
         lifespan=[lifespan],
         state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
         exception_handlers={
-            Refusal: _refused,
-            LogFailed: _failed,
-            Damaged: _failed,
+            RequestError: _refused,
+            LogFailedError: _failed,
+            DamagedLogError: _failed,
             HTTPException: _http,
             Exception: _unexpected,
         },
@@ -160,5 +165,7 @@ def make_application(
         debug=False,
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
-    app.asgi_handler = Gate(app.asgi_handler, access, hosts, Rate(per_second), body_seconds)
+    app.asgi_handler = Middleware(
+        app.asgi_handler, access, hosts, RateLimit(per_second), body_seconds
+    )
     return app

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from greedyfirst.service.log.events import Alarmed, Decision, HistoryRow
+from greedyfirst.service.state.answers import AnswerName
+from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import (
     MOST_FEATURES,
     Amount,
@@ -36,7 +39,7 @@ class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What to do about an arm whose samples are not diverse enough."""
 
     arm: Label
-    resolution: Literal["explore", "drop", "hold"]
+    resolution: AnswerName
     who: Person
     why: Reason
 
@@ -73,7 +76,11 @@ class SchemaRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     who: Person
     why: Reason
     intercept: bool = True
-    fill: dict[str, Any] = {}
+    backfill: dict[str, Any] = msgspec.field(name="fill", default_factory=dict)
+
+
+class Course(History):
+    """The points so far."""
 
 
 class RewardAnswer(Struct, frozen=True, kw_only=True):
@@ -138,27 +145,6 @@ class DiversityView(Struct, frozen=True, kw_only=True):
     culprit: str | None
     arms: tuple[ArmDiversityView, ...]
     open_alarms: tuple[Alarmed, ...]
-
-
-class RewardView(Struct, frozen=True, kw_only=True):
-    """A reward that came for a decision."""
-
-    at: float
-    part: str
-    value: float
-    outcome: Literal["counted", "late"]
-
-
-class DecisionView(Struct, frozen=True, kw_only=True):
-    """A decision and what came of it."""
-
-    answer: Decision
-    context: dict[str, Any]
-    eligible_arms: tuple[str, ...] | None
-    rewards: tuple[RewardView, ...]
-    status: Literal["pending", "rewarded", "defaulted", "missing"]
-    #: What the model learned from it, None if nothing (yet).
-    learned: float | None
 
 
 class ReplayView(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, read from the policies' states when they are asked for."""
+"""Numbers for Prometheus, read from the deployments' states when they are asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state import watching
 
 
 class ServiceMetrics(Collector):
@@ -50,7 +51,7 @@ class ServiceMetrics(Collector):
             pending.add_metric([name], len(deployment.pending))
             alarms.add_metric([name], len(deployment.open_alarms))
             for arm, pulled in zip(
-                deployment.agent.arm_names, deployment.agent.state.model.pulls, strict=True
+                deployment.agent.arm_names, watching.pulls(deployment.agent), strict=True
             ):
                 pulls.add_metric([name, arm], float(pulled))
         yield from (decisions, rewards, pending, alarms, pulls)

@@ -1,22 +1,34 @@
-"""What every request passes first: host, key, rate, time; and what every answer carries."""
+"""What every request passes first: host, origin, access key, rate limit; its answer's headers.
+
+Access keys have a role, which says what their callers may do.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import logging
+import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
 
-from greedyfirst.service.http.access import Access, Caller
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
-from greedyfirst.service.http.patience import Patience
+from greedyfirst.service.log.access_keys import AccessKey
 
+#: Each may do what those before it may.
+ROLES = ("reader", "decider", "admin")
+_READ_EVERY = 1.0
+_log = logging.getLogger("greedyfirst.service")
 COOKIE = "greedyfirst_key"
 _CALLER = "greedyfirst_caller"
 _MOST_CLIENTS = 10_000
@@ -37,7 +49,78 @@ _NOT_KEPT = (b"cache-control", b"no-store")
 ASGI = Callable[[Any, Any, Any], Any]
 
 
-class Rate:
+class Caller(NamedTuple):
+    """Who sends a request."""
+
+    name: str
+    role: str
+
+    def may(self, role: str) -> bool:
+        """Whether what needs ``role`` is allowed."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+#: Everyone, where there are no keys: only a service that listens on loopback is without.
+ANYONE = Caller("", "admin")
+
+
+def new_key() -> str:
+    """A key that nobody can guess."""
+    return "gf_" + secrets.token_urlsafe(32)
+
+
+def hashed(key: str) -> bytes:
+    """How a key is kept. It has 256 random bits, so a plain hash cannot be searched."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+class Access:
+    """The keys in force.
+
+    Parameters
+    ----------
+    read
+        Where they are read.
+    needed
+        Whether nobody may do anything without a key, even where there is none.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[AccessKey]], *, needed: bool = False) -> None:
+        self._read, self._needed = read, needed
+        self._callers = self._read_callers()
+
+    def _read_callers(self) -> dict[bytes, Caller]:
+        return {key.hashed: Caller(key.name, key.role) for key in self._read()}
+
+    def refresh(self) -> None:
+        """Read them again; while that fails, those known before stay in force."""
+        try:
+            self._callers = self._read_callers()
+        except (LogFailedError, DamagedLogError) as error:
+            _log.error("the keys cannot be read (%s); those known stay in force", error)
+
+    async def keep_fresh(self) -> None:
+        """Read them every second: one that was removed is soon of no use.
+
+        In a thread, since a read beside the writer would keep requests waiting.
+        """
+        while True:
+            await asyncio.sleep(_READ_EVERY)
+            await asyncio.to_thread(self.refresh)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no key."""
+        return not self._callers
+
+    def caller(self, key: str | None) -> Caller | None:
+        """Who has this key; None if nobody does."""
+        if self.empty and not self._needed:
+            return ANYONE
+        return None if key is None else self._callers.get(hashed(key))
+
+
+class RateLimit:
     """At most ``per_second`` requests of a client in the long run, a few seconds' worth at once."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,7 +141,7 @@ class Rate:
         return admitted
 
 
-class Gate:
+class Middleware:
     """The outermost layer of the application."""
 
     def __init__(
@@ -66,12 +149,12 @@ class Gate:
         app: ASGI,
         access: Access,
         hosts: frozenset[str] | None,
-        rate: Rate,
+        rate: RateLimit,
         body_seconds: float,
     ) -> None:
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
-        self._patience = Patience(body_seconds)
+        self._timeout = BodyTimeout(body_seconds)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuse, or pass on with the caller known."""
@@ -103,7 +186,7 @@ class Gate:
             return
         scope.setdefault("state", {})[_CALLER] = caller
         if scope["method"] not in _READS:
-            receive = self._patience.limited(receive)
+            receive = self._timeout.limited(receive)
         await self._app(scope, receive, send_with_headers)
 
 

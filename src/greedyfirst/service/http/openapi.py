@@ -1,4 +1,4 @@
-"""The OpenAPI document: request bodies, which handlers read raw, and refusals."""
+"""The OpenAPI document: request bodies, which handlers read raw, and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from litestar.openapi.spec import Operation, RequestBody
 
 from greedyfirst.service.http.messages import (
     AuditEntry,
-    DecisionView,
+    Course,
     DiversityView,
     PolicyView,
     Problem,
@@ -19,8 +19,8 @@ from greedyfirst.service.http.messages import (
     RewardAnswer,
     SchemaAnswer,
 )
+from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
-from greedyfirst.service.state.history import Course
 
 _ANSWERS = [
     AuditEntry,

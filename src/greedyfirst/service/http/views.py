@@ -1,8 +1,8 @@
-"""Answers made from a policy's state and its log."""
+"""Answers made from a deployment's state and its log."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -10,16 +10,12 @@ from greedyfirst.service.http.messages import (
     ArmDiversityView,
     ArmView,
     AuditEntry,
-    DecisionView,
     DiversityView,
     PolicyView,
-    RewardView,
 )
-from greedyfirst.service.log.events import Decided, Expired, Imported, Rewarded, encode
-from greedyfirst.service.log.log import Entry
+from greedyfirst.service.log.entries import Entry, encode
+from greedyfirst.service.log.events import Imported
 from greedyfirst.service.state.deployment import Deployment
-
-Status = Literal["pending", "rewarded", "defaulted", "missing"]
 
 
 def policy_view(deployment: Deployment) -> PolicyView:
@@ -74,33 +70,6 @@ def diversity_view(deployment: Deployment) -> DiversityView:
             for arm in report.arms
         ),
         open_alarms=tuple(deployment.open_alarms.values()),
-    )
-
-
-def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:
-    """A decision and what came of it; ``summed`` if rewards come in parts."""
-    decided = entries[0].event
-    assert isinstance(decided, Decided)
-    rewards, status, learned = [], "pending", None
-    for entry in entries[1:]:
-        event = entry.event
-        if isinstance(event, Rewarded):
-            rewards.append(
-                RewardView(at=entry.at, part=event.part, value=event.value, outcome=event.outcome)
-            )
-            if event.outcome == "counted" and not summed:
-                status, learned = "rewarded", event.value
-        elif isinstance(event, Expired):
-            learned = event.learned
-            status = "rewarded" if rewards else "missing" if learned is None else "defaulted"
-    final: Any = status
-    return DecisionView(
-        answer=decided.answer,
-        context=decided.context,
-        eligible_arms=decided.eligible_arms,
-        rewards=tuple(rewards),
-        status=final,
-        learned=learned,
     )
 
 

@@ -1,8 +1,8 @@
-"""The log's vocabulary: everything that ever changes a policy's state, as plain data.
+"""The events of the log: everything that ever changes a deployment's state, as plain data.
 
-A policy's state is what :class:`~greedyfirst.service.state.deployment.Deployment` makes of its events, in
-their order. They are kept as JSON, so that they can be read years later by anything. What a request
-may say is checked when it comes, not here: what is in the log must be readable.
+A deployment's state follows from its events, in their order. They are kept as JSON, so that any
+program can read them years later. What a request may say is checked when it comes, not here: what
+is in the log must be readable.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.watching import Mode
 
 Value = float | int | str | bool
-Mode = Literal["greedy", "forced", "fallback", "policy"]
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="event"):
-    """Something that happened to a policy."""
+    """Something that happened to a deployment."""
 
 
 class Created(Event, frozen=True, kw_only=True, tag="created"):
-    """The policy begins."""
+    """The deployment begins."""
 
     specification: Specification
     seed: int
@@ -83,14 +84,14 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
     min_eigenvalue: float
     threshold: float | None
     weakest_direction: dict[str, float]
-    answered: Literal["hold", "explore", "drop"]
+    answered: AnswerName
 
 
 class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
     """A person answered an alarm, or decided without one."""
 
     arm: str
-    resolution: Literal["explore", "drop", "hold"]
+    resolution: AnswerName
     who: str
     why: str
 
@@ -131,12 +132,12 @@ class Imported(Event, frozen=True, kw_only=True, tag="imported"):
 class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
     """New features: all that was learned is learned again from the log, encoded anew.
 
-    ``fill`` says what features that are new had been in all contexts so far.
+    ``backfill`` has the values of new features in all contexts so far.
     """
 
     version: int
     schema: Features
-    fill: dict[str, Value]
+    backfill: dict[str, Value] = msgspec.field(name="fill")
     who: str
     why: str
 
@@ -163,31 +164,3 @@ AUDITED = (
     "imported",
     "schema_changed",
 )
-
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(AnyEvent)
-
-
-def encode(event: Event) -> bytes:
-    """The event as the log keeps it."""
-    return _encoder.encode(event)
-
-
-def decode(body: bytes) -> AnyEvent:
-    """The event that :func:`encode` was given."""
-    event: AnyEvent = _decoder.decode(body)
-    return event
-
-
-def kind_of(event: Event) -> str:
-    """The event's name in the log."""
-    return str(event.__struct_config__.tag)
-
-
-def step_of(event: Event) -> int | None:
-    """The decision that an event is about."""
-    if isinstance(event, Decided):
-        return event.answer.step
-    if isinstance(event, (Rewarded, Expired)):
-        return event.step
-    return None

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from litestar.background_tasks import BackgroundTask
-from litestar.response import File
 
-from greedyfirst.service.http import views
+from greedyfirst.service.log.decision_view import decision_view
 from greedyfirst.service.log.events import Created, SchemaChanged
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state.specification import Feature, NumericFeature
@@ -34,25 +30,8 @@ _COLUMNS = [
 ]
 
 
-async def exported(log: Log, policy: str) -> File:
-    """The file as an answer; it is removed once it has been sent."""
-    with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
-        path = Path(file.name)
-    try:
-        await asyncio.to_thread(write_parquet, log, policy, path)
-    except BaseException:
-        path.unlink()
-        raise
-    return File(
-        path=path,
-        filename=f"{policy}.parquet",
-        media_type="application/vnd.apache.parquet",
-        background=BackgroundTask(path.unlink),
-    )
-
-
 def write_parquet(log: Log, policy: str, path: Path) -> None:
-    """Write all decisions of a policy, a few thousand at a time."""
+    """Write all decisions of a deployment, a few thousand at a time."""
     numeric: dict[str, bool] = {}  # in every version of the schema
     summed = False
     for entry in log.audit(policy, limit=10**6):
@@ -89,7 +68,7 @@ def _rows(
     for entry in log.read(policy):
         if entry.kind != "decided" or entry.step is None:
             continue
-        view = views.decision_view(log.about(policy, entry.step), summed=summed)
+        view = decision_view(log.about(policy, entry.step), summed=summed)
         answer = view.answer
         row = {name: getattr(answer, name, None) for name, _ in _COLUMNS}
         row["at"] = int(answer.at * 1e6)

@@ -17,10 +17,18 @@ from typing import Any
 
 import apsw
 
-from greedyfirst.service.errors import Damaged
-from greedyfirst.service.log.events import AUDITED, kind_of, step_of
-from greedyfirst.service.log.log import GENESIS, Entry, LogFailed, link
-from greedyfirst.service.log.sqlite_file import APPLICATION, VERSION, check_ours, disk, only_one
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.log.entries import GENESIS, Entry, kind_of, seal, step_of
+from greedyfirst.service.log.sqlite_file import (
+    APPLICATION,
+    AUDITED_KINDS,
+    TABLES,
+    VERSION,
+    check_ours,
+    disk,
+    only_one,
+    translated,
+)
 
 _SNAPSHOTS_KEPT = 4
 _SEAL_BYTES = 32
@@ -30,39 +38,6 @@ _CACHE_KB = 64_000
 #: Pages of 4 KB in the write-ahead log that ask for a checkpoint: with 64 MB of them, those that
 #: change often are copied once.
 _PAGES_IN_WAL = 16_000
-_AUDITED = ", ".join(repr(kind) for kind in AUDITED)
-_TABLES = f"""
-CREATE TABLE IF NOT EXISTS entries (
-    seq INTEGER PRIMARY KEY,
-    at REAL NOT NULL,
-    policy TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    step INTEGER,
-    key TEXT,
-    body BLOB NOT NULL,
-    seal BLOB NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS entries_by_policy ON entries (policy, seq);
-CREATE INDEX IF NOT EXISTS entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
-CREATE UNIQUE INDEX IF NOT EXISTS entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
-CREATE INDEX IF NOT EXISTS entries_audited ON entries (policy, seq)
-    WHERE kind IN ({_AUDITED});
-CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
-CREATE TRIGGER IF NOT EXISTS entries_remain BEFORE DELETE ON entries
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
-CREATE TABLE IF NOT EXISTS snapshots (
-    policy TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    content BLOB NOT NULL,
-    PRIMARY KEY (policy, seq)
-) STRICT;
-CREATE TABLE IF NOT EXISTS access_keys (
-    name TEXT PRIMARY KEY,
-    role TEXT NOT NULL,
-    hash BLOB NOT NULL UNIQUE
-) STRICT;
-"""
 _PASSIVE = apsw.SQLITE_CHECKPOINT_PASSIVE
 _COLUMNS = "seq, at, policy, kind, step, key, body"
 
@@ -103,7 +78,7 @@ class SqliteLog:
         connection = apsw.Connection(str(self.path), vfs=vfs)
         connection.set_busy_timeout(5000)
         if connection.pragma("journal_mode", "wal") != "wal":
-            raise LogFailed(f"{self.path} is on a disk without shared memory; take another")
+            raise LogFailedError(f"{self.path} is on a disk without shared memory; take another")
         connection.pragma("synchronous", "FULL")
         connection.pragma("cache_size", -_CACHE_KB)
         return connection
@@ -120,39 +95,41 @@ class SqliteLog:
         file = self.path.stat()
         if file.st_size < whole and not busy:
             left = f"{file.st_size} of {whole} bytes are left"
-            raise Damaged(f"{self.path} is cut off: {left}; put back a copy of it")
+            raise DamagedLogError(f"{self.path} is cut off: {left}; put back a copy of it")
         if file.st_blocks * 512 < file.st_size:  # a hole: cut off, its end back from the other file
             self._check_pages(connection, "quick_check")
         with connection:
-            connection.execute(_TABLES)
+            connection.execute(TABLES)
             connection.pragma("application_id", APPLICATION)
             connection.pragma("user_version", VERSION)
 
     def _check_pages(self, connection: apsw.Connection, how: str) -> None:
         found = connection.pragma(how, 1)
         if found != "ok":
-            raise Damaged(f"{self.path} is damaged ({found}); put back a copy of it")
+            raise DamagedLogError(f"{self.path} is damaged ({found}); put back a copy of it")
 
     def _checked_tail(self, length: int) -> bytes:
         """The last entry's seal, once those of the last ``length`` entries have been made again."""
         execute = self._reader.execute
         last = self.last()[0]
         if (execute("SELECT max(seq) FROM snapshots").get or 0) > last:
-            raise Damaged(f"{self.path} has lost its last entries; put back a copy of it")
+            raise DamagedLogError(f"{self.path} has lost its last entries; put back a copy of it")
         expected = max(last - length, 0)
-        seal: bytes = GENESIS
+        last_seal: bytes = GENESIS
         if expected:
-            seal = execute("SELECT seal FROM entries WHERE seq = ?", (expected,)).get
+            last_seal = execute("SELECT seal FROM entries WHERE seq = ?", (expected,)).get
         for *columns, kept in execute(
             f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq", (expected,)
         ):
             entry, expected = Entry(*columns), expected + 1
-            if entry.seq != expected or seal is None:
-                raise Damaged(f"{self.path} lacks entry {expected}; put back a copy of it")
-            seal = link(seal, entry)
-            if seal != kept:
-                raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
-        return seal
+            if entry.seq != expected or last_seal is None:
+                raise DamagedLogError(f"{self.path} lacks entry {expected}; put back a copy of it")
+            last_seal = seal(last_seal, entry)
+            if last_seal != kept:
+                raise DamagedLogError(
+                    f"entry {entry.seq} of {self.path} was changed; put back a copy"
+                )
+        return last_seal
 
     def _committed(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._pages_in_wal = pages
@@ -162,20 +139,22 @@ class SqliteLog:
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries in one transaction."""
-        seal = self._seal
+        last = self._seal
         rows: list[tuple[Any, ...]] = []
         for entry in entries:
-            seal = link(seal, entry)
-            rows.append((*entry, seal))
-        with disk(self.path):
+            last = seal(last, entry)
+            rows.append((*entry, last))
+        try:
             if len(rows) <= _ROWS_AT_ONCE:
                 self._insert(rows)
             else:
                 with self._writer:
                     for start in range(0, len(rows), _ROWS_AT_ONCE):
                         self._insert(rows[start : start + _ROWS_AT_ONCE])
-            self._seal = seal
+            self._seal = last
             self._checkpoint()
+        except apsw.Error as error:
+            raise translated(self.path, error) from error
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""
@@ -250,7 +229,7 @@ class SqliteLog:
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest audited entries."""
         return self._select(
-            f"policy = ? AND seq < ? AND kind IN ({_AUDITED}) ORDER BY seq DESC LIMIT ?",
+            f"policy = ? AND seq < ? AND kind IN ({AUDITED_KINDS}) ORDER BY seq DESC LIMIT ?",
             (policy, before or 2**62, limit),
         )
 
@@ -288,7 +267,9 @@ class SqliteLog:
             for row in self._reader.execute(f"SELECT {_COLUMNS} FROM entries"):
                 entry = Entry(*row)
                 if (entry.kind, entry.step) != (kind_of(entry.event), step_of(entry.event)):
-                    raise Damaged(f"entry {entry.seq} of {self.path} was changed; put back a copy")
+                    raise DamagedLogError(
+                        f"entry {entry.seq} of {self.path} was changed; put back a copy"
+                    )
                 count += 1
             return count
 

@@ -1,4 +1,4 @@
-"""Named contexts as numbers, and as the log keeps them."""
+"""A context: from the names and values of a request to the numbers that an agent takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from greedyfirst.service.errors import Invalid
+from greedyfirst.service.errors import InvalidError
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
@@ -40,7 +40,7 @@ def _plain(name: str, value: Any) -> Any:
     if type(value) is int and 2**63 <= abs(value) < 2**1023:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise Invalid(f"feature {name!r} must be finite, got {value}")
+        raise InvalidError(f"feature {name!r} must be finite, got {value}")
     return value
 
 

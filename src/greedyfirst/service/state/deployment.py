@@ -1,41 +1,40 @@
-"""A policy at work: what its events make of it.
+"""A deployment: a policy that the service runs, and how it decides.
 
-Each method that answers a request changes the state and returns the events to be logged. Events
-in the log are applied through the same code (:mod:`~.restoring`): a state that is made again from
-the log equals the one that was lost, bit for bit.
+Each function that answers a request changes the state and returns the events to be logged. Events
+in the log are applied through the same code (:mod:`~.restoring`): a state restored from the log
+equals the one that was lost, bit for bit.
 """
 
 from __future__ import annotations
 
 import math
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from greedyfirst.agent import Agent
 from greedyfirst.links import Identity
-from greedyfirst.links.link import check_rewards
-from greedyfirst.policies import GLMGreedy, Greedy, GreedyFirst
-from greedyfirst.service.errors import Conflict, Invalid, Unknown
+from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log import events
-from greedyfirst.service.log.events import AnyEvent, Decided, Decision, Expired, Rewarded
-from greedyfirst.service.state.contexts import encode, plain
-from greedyfirst.service.state.history import Course
-from greedyfirst.service.state.pending import Pending
+from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.state import contexts, watching
+from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import Features, Specification, check_size
 from greedyfirst.validation import FloatArray
 
-Outcome = Literal["counted", "duplicate", "late"]
+#: So many places of settled decisions are kept beside as many as there are pending ones.
+_SPARE = 1000
 #: The decision of a step, and the events about it so far: from the log.
 Recall = Callable[[int], list[AnyEvent]]
 
 
 class Counts(Struct):
-    """How the decisions fared."""
+    """How many rewards came, or did not."""
 
     counted: int = 0
     late: int = 0
@@ -47,7 +46,7 @@ class Counts(Struct):
 
 @dataclass
 class Deployment:
-    """The state of a policy of the service."""
+    """The state of a policy that the service runs."""
 
     specification: Specification
     agent: Agent
@@ -59,55 +58,53 @@ class Deployment:
     def __post_init__(self) -> None:
         self.schema = self.encoding.schema()
         self._linear = self.agent.policy.reward_link() is Identity
-        #: What features that came with later schemas had been before.
-        self.fill: dict[str, events.Value] = {}
+        #: The values that later features have in contexts from before they were there.
+        self.backfill: dict[str, events.Value] = {}
         self.pending = Pending()
         #: With rewards="sum": what has come so far of pending ones.
         self.parts: dict[int, dict[str, float]] = {}
         self.counts = Counts()
-        self.course = Course()
+        self.history = History()
         #: Alarms that nobody has answered yet, by arm.
         self.open_alarms: dict[str, events.Alarmed] = {}
-        #: Decisions that came out otherwise than logged when they were replayed.
-        self.departures = 0
+        #: Decisions that differed from the log when they were recomputed.
+        self.mismatches = 0
 
     @classmethod
     def begin(cls, created: events.Created, recall: Recall) -> Deployment:
-        """A new policy."""
+        """A new deployment."""
         specification = created.specification
         encoding = specification.encoding()
-        return cls(
-            specification, make_agent(specification, created.seed, encoding), recall, encoding
-        )
+        agent = make_agent(specification, created.seed, encoding)
+        return cls(specification, agent, recall, encoding)
 
     @property
     def name(self) -> str:
-        """The policy's name."""
+        """Its name, which requests call the policy's."""
         return self.specification.name
 
-    # ---------------------------------------------------------------- decisions
-
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
-        """Choose an arm."""
+        """Choose an arm: context, scores, selected arm, event."""
         agent = self.agent
-        context = plain(context)
+        context = contexts.plain(context)
         encoded = self.encode(context)
         rewards, parts = agent.explain(encoded)
         expected = rewards.tolist()
         # With a link an expected reward may be finite where what it was made of is not.
         if not math.isfinite(sum(expected)) or not (self._linear or math.isfinite(parts.sum())):
-            raise Invalid("context is too extreme: an expected reward there is not finite")
+            raise InvalidError("context is too extreme: an expected reward there is not finite")
         try:
             chosen = agent.choose(encoded, eligible=eligible)
         except ValueError as error:
-            raise Invalid(str(error).replace("eligible must", "eligible_arms must", 1)) from None
-        step, name = agent.decisions, self.name
+            sentence = str(error).replace("eligible must", "eligible_arms must", 1)
+            raise InvalidError(sentence) from None
+        step, name = agent.decisions, self.specification.name
         self.pending.add(step, at)
         answer = Decision(
             decision_id=f"{name}:{step}",
             policy=name,
             arm=agent.arm_names[chosen],
-            mode=self._mode(),
+            mode=watching.mode(agent),
             step=step,
             at=at,
             model_version=self.model_version,
@@ -119,78 +116,19 @@ class Deployment:
         return Decided(context=context, eligible_arms=arms, answer=answer)
 
     def encode(self, context: dict[str, Any]) -> FloatArray:
-        """A context as numbers, or a refusal that names what is wrong in it."""
+        """A context as numbers; an error names what is wrong in it."""
         try:
-            return encode(self.schema, context)
+            return contexts.encode(self.schema, context)
         except ValueError as error:
-            raise Invalid(str(error).replace("row", "context", 1)) from None
+            raise InvalidError(str(error).replace("row", "context", 1)) from None
 
-    def _mode(self) -> events.Mode:
-        policy = self.agent.policy
-        if explores(self.agent):
-            return "fallback"
-        if self.agent.forced:
-            return "forced"
-        return "greedy" if isinstance(policy, (GreedyFirst, Greedy, GLMGreedy)) else "policy"
-
-    # ---------------------------------------------------------------- rewards
-
-    def reward(
-        self, step: int, part: str, value: float, at: float
-    ) -> tuple[Outcome, list[AnyEvent]]:
-        """Take a reward: "counted", "duplicate" or "late", and the events that it caused."""
-        if not 1 <= step <= self.agent.decisions:
-            raise Unknown(f"there is no decision {self.name}:{step}")
-        summed = self.specification.rewards == "sum"
-        if part and not summed:
-            raise Invalid('part must be left out: only rewards="sum" come in parts')
-        waiting = step in self.pending
-        known = self.parts.get(step, {})
-        if waiting and part not in known:
-            self.check_reward(sum(known.values(), value))
-            rewarded = Rewarded(step=step, part=part, value=value, outcome="counted")
-            return "counted", [rewarded, *self.take(rewarded, at)]
-        if waiting:
-            return self._again(step, part, value, known[part], "duplicate"), []
-        for event in self.recall(step):
-            if isinstance(event, Rewarded) and event.part == part:
-                outcome: Outcome = "duplicate" if event.outcome == "counted" else "late"
-                return self._again(step, part, value, event.value, outcome), []
-        rewarded = Rewarded(step=step, part=part, value=value, outcome="late")
-        return "late", [rewarded, *self.take(rewarded, at)]
-
-    def _again(
-        self, step: int, part: str, value: float, before: float, outcome: Outcome
-    ) -> Outcome:
-        if value != before:
-            named = f" (part {part!r})" if part else ""
-            raise Conflict(
-                f"decision {self.name}:{step}{named} already has the reward {before}, not {value}"
-            )
-        return outcome
-
-    def check_reward(self, value: float) -> None:
-        """Refuse what the policy's model cannot learn."""
-        try:
-            check_rewards("value", self.agent.policy.reward_link(), value)
-        except ValueError as error:
-            raise Invalid(str(error)) from None
-
-    def take(self, rewarded: Rewarded, at: float) -> list[AnyEvent]:
-        """A reward's effect; the alarms that it raised."""
-        if rewarded.outcome == "late":
-            self.counts.late += 1
-            return []
-        step = rewarded.step
-        if self.specification.rewards == "sum":
-            known = self.parts.get(step, {})
-            self.parts[step] = known | {rewarded.part: rewarded.value}
-            self.counts.counted += 1
-            return []
-        alarms = self._learn(step, rewarded.value, at)
-        self.pending.remove(step)
-        self.counts.counted += 1
-        return alarms
+    def encode_past(self, context: dict[str, Any]) -> FloatArray:
+        """A logged context, perhaps of an earlier schema, as numbers of the current one."""
+        if self.schema_version > 1:
+            known = {feature.name for feature in self.encoding.features}
+            filled = self.backfill | context
+            context = {name: value for name, value in filled.items() if name in known}
+        return contexts.encode(self.schema, context)
 
     def overdue(self, at: float) -> bool:
         """Whether the wait of the oldest pending decision is over."""
@@ -199,129 +137,97 @@ class Deployment:
             return False
         return at > self.pending.oldest()[1] + wait
 
-    def expire(self, at: float) -> list[AnyEvent]:
-        """End the waits that are over."""
-        caused: list[AnyEvent] = []
-        while self.overdue(at):
-            step, _ = self.pending.oldest()
-            learned = self.specification.default_reward
-            if step in self.parts:
-                learned = sum(self.parts[step].values())
-            expired = Expired(step=step, learned=learned)
-            caused += [expired, *self.end_wait(expired, at)]
-        return caused
+    def arm_number(self, arm: str) -> int:
+        """The place of an arm among the agent's."""
+        if arm not in self.agent.arm_names:
+            raise NotFoundError(f"policy {self.name} has no arm {arm!r}")
+        return self.agent.arm_names.index(arm)
 
-    def end_wait(self, expired: Expired, at: float) -> list[AnyEvent]:
-        """The effect of a wait that is over; the alarms that it raised."""
-        self.pending.remove(expired.step)
-        parts = self.parts.pop(expired.step, {})
-        if expired.learned is None:
-            self.counts.missing += 1
-            return []
-        if not parts:
-            self.counts.defaulted += 1
-        return self._learn(expired.step, expired.learned, at)
-
-    def _learn(self, step: int, value: float, at: float) -> list[AnyEvent]:
-        decided = self.recall(step)[0]
-        assert isinstance(decided, Decided)
-        encoded = encode(self.schema, self.as_now(decided.context))
-        return self.update(encoded, decided.answer.arm, value, step, at)
-
-    def update(
-        self, encoded: FloatArray, arm: str, value: float, step: int, at: float
-    ) -> list[AnyEvent]:
-        """Learn a reward; the alarms that it raised."""
-        before = self.agent.alarms
-        self.agent.update(encoded, arm, value, step=step)
-        self.model_version += 1
-        self.course.note(self.agent, value, at)
-        return self._alarms_since(before)
-
-    def _alarms_since(self, before: int) -> list[AnyEvent]:
-        """The alarms that the last reward raised."""
-        return [] if self.agent.alarms == before else self.raise_alarms(self.agent.rewards)
-
-    def raise_alarms(self, since: int) -> list[AnyEvent]:
-        """The alarms of arms that tripped the test after at least ``since`` rewards."""
-        raised: list[AnyEvent] = []
-        for arm in self.agent.diversity().arms:
-            if arm.tripped_at is not None and arm.tripped_at >= since:
-                alarm = events.Alarmed(
-                    arm=arm.name,
-                    rewards=arm.tripped_at,
-                    min_eigenvalue=arm.min_eigenvalue,
-                    threshold=arm.threshold,
-                    weakest_direction=arm.weakest_direction,
-                    answered=self.specification.on_alarm,
-                )
-                self.hear(alarm)
-                raised.append(alarm)
-        return raised
-
-    def hear(self, alarm: events.Alarmed) -> None:
-        """Keep an alarm until someone answers it."""
-        if alarm.answered == "hold":
-            self.open_alarms[alarm.arm] = alarm
-
-    def as_now(self, context: dict[str, Any]) -> dict[str, Any]:
-        """A context of an earlier schema, in the features of the current one."""
-        if self.schema_version == 1:
-            return context
-        known = {feature.name for feature in self.encoding.features}
-        return {name: value for name, value in (self.fill | context).items() if name in known}
-
-    def adopt(self, successor: Deployment) -> list[AnyEvent]:
-        """Go on as :func:`~.relearning.relearned` made it of other features; new alarms of it."""
-        known, self.open_alarms = self.open_alarms, successor.open_alarms
-        self.agent, self.course = successor.agent, successor.course
-        self.encoding, self.schema = successor.encoding, successor.schema
-        self.fill, self.schema_version = successor.fill, successor.schema_version
-        self.model_version += 1
-        answer = self.specification.on_alarm
-        if answer == "hold":
-            return [alarm for arm, alarm in self.open_alarms.items() if arm not in known]
-        raised = [replace(alarm, answered=answer) for alarm in self.open_alarms.values()]
-        if answer == "explore" and raised:
-            self.explore()
-        for alarm in raised if answer == "drop" else ():
-            self.drop(alarm.arm)
-        return [*raised]
-
-    def explore(self) -> None:
-        """What the policy does by itself at an alarm with on_alarm="explore"."""
-        for arm in self.open_alarms:
-            self.agent.watch_again(arm)
-        self.open_alarms.clear()
-        self.agent.explore()
-
-    def drop(self, arm: str) -> None:
-        """What the policy does by itself at an alarm with on_alarm="drop"."""
+    def leave_out(self, arm: str, how: Callable[[str], None]) -> None:
+        """Take an arm out of use by ``how``, a method of the agent; its alarm is closed."""
+        if self.agent.dropped[self.arm_number(arm)]:
+            raise ConflictError(f"arm {arm!r} is not in use any more")
+        try:
+            how(arm)
+        except ValueError:
+            raise ConflictError(f"arm {arm!r} is the last one that is left") from None
         self.open_alarms.pop(arm, None)
-        with suppress(ValueError):  # the last arm is never dropped
-            self.agent.drop_arm(arm)
 
 
-def make_agent(
-    specification: Specification,
-    seed: int,
-    encoding: Features,
-    arms: Sequence[str] | None = None,
-) -> Agent:
+def make_agent(specification: Specification, seed: int, encoding: Features) -> Agent:
     """The agent before its first decision."""
-    arm_names = specification.arms if arms is None else tuple(arms)
     feature_names = encoding.schema().feature_names
-    check_size(len(arm_names), len(feature_names))
+    check_size(len(specification.arms), len(feature_names))
     return Agent(
         specification.made_policy(),
-        n_arms=len(arm_names),
+        n_arms=len(specification.arms),
         n_features=len(feature_names),
         seed=seed,
-        arm_names=arm_names,
+        arm_names=specification.arms,
         feature_names=feature_names,
     )
 
 
-def explores(agent: Agent) -> bool:
-    """Whether a Greedy-First policy has switched."""
-    return isinstance(agent.policy, GreedyFirst) and agent.state.explores
+class Pending:
+    """The decisions that wait for their reward, and when each was made, in their order.
+
+    There may be 10⁵ of them, so they are two columns of numbers, which are copied fast. A decision
+    that has its reward leaves a hole; the holes are closed once they are more than the others.
+    """
+
+    def __init__(self) -> None:
+        self._steps = array("q")
+        self._times = array("d")
+        self._first = 0
+        self._count = 0
+
+    @classmethod
+    def from_bytes(cls, steps: bytes, times: bytes) -> Pending:
+        """Those whose :meth:`columns` were kept as bytes."""
+        pending = cls()
+        pending._steps.frombytes(steps)
+        pending._times.frombytes(times)
+        pending._count = len(pending._steps)
+        return pending
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, step: int) -> bool:
+        return self._place(step) is not None
+
+    def _place(self, step: int) -> int | None:
+        place = bisect_left(self._steps, step, self._first)
+        there = place < len(self._steps) and self._steps[place] == step
+        return place if there and not math.isnan(self._times[place]) else None
+
+    def add(self, step: int, at: float) -> None:
+        """A decision, later than all others."""
+        self._steps.append(step)
+        self._times.append(at)
+        self._count += 1
+
+    def remove(self, step: int) -> None:
+        """It waits no longer; KeyError if it did not."""
+        place = self._place(step)
+        if place is None:
+            raise KeyError(f"decision {step} does not wait for a reward")
+        self._times[place] = math.nan
+        self._count -= 1
+        if len(self._steps) > 2 * self._count + _SPARE:
+            steps, times = self.columns()
+            self._steps, self._times = array("q", steps.tobytes()), array("d", times.tobytes())
+            self._first = 0
+        while self._first < len(self._times) and math.isnan(self._times[self._first]):
+            self._first += 1
+
+    def oldest(self) -> tuple[int, float]:
+        """The one that was made first, and when; there must be one."""
+        return self._steps[self._first], self._times[self._first]
+
+    def columns(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
+        """A copy: steps and times."""
+        steps = np.frombuffer(self._steps, np.int64)
+        times = np.frombuffer(self._times, np.float64)
+        waiting = ~np.isnan(times)
+        return steps[waiting], times[waiting]

@@ -1,6 +1,6 @@
-"""How a policy has fared: a few hundred points, however long it runs.
+"""A deployment's history for its charts: a few hundred points, however long it runs.
 
-A point is noted every ``stride`` rewards. When there are too many, every second one is dropped and
+A point is added every ``stride`` rewards. When there are too many, every second one is dropped and
 the stride doubles, so points stay evenly spread and cost nothing in the long run.
 """
 
@@ -25,15 +25,15 @@ class Point(Struct, frozen=True, kw_only=True):
     thresholds: list[float | None]
 
 
-class Course(Struct):
+class History(Struct):
     """The points so far."""
 
     stride: int = 1
     reward_sum: float = 0.0
     points: list[Point] = []
 
-    def note(self, agent: Agent, reward: float, at: float) -> None:
-        """Take in a reward that the agent has just learned."""
+    def add(self, agent: Agent, reward: float, at: float) -> None:
+        """Add a reward that the agent has just learned."""
         self.reward_sum += reward
         if agent.rewards % self.stride:
             return

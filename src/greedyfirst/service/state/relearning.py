@@ -1,4 +1,4 @@
-"""Other features for a policy: its past is lived through again, encoded anew."""
+"""Other features for a deployment: everything is learned again from the log, encoded anew."""
 
 from __future__ import annotations
 
@@ -8,43 +8,60 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from greedyfirst.policies import GreedyFirst
 from greedyfirst.policies.policy import FOREIGN
-from greedyfirst.service.errors import Conflict, Invalid
+from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
-from greedyfirst.service.state import administration as people
-from greedyfirst.service.state.contexts import encode
-from greedyfirst.service.state.deployment import Deployment, explores, make_agent
+from greedyfirst.service.state import administration, rewards, watching
+from greedyfirst.service.state.answers import ANSWERS, LEAVE_OPEN
+from greedyfirst.service.state.deployment import Deployment, make_agent
 from greedyfirst.service.state.specification import Features
+from greedyfirst.validation import FloatArray
 
 
 def relearned(
     before: Deployment, changed: SchemaChanged, past: Iterable[tuple[float, AnyEvent]]
 ) -> Deployment:
-    """A policy with the new features that has lived through the ``past``; nothing else is changed.
+    """A deployment with the new features that has learned from the ``past``.
 
-    Arms come and go, and people answer, as they did. The test of diversity, with the new features,
-    only raises alarms meanwhile: :meth:`Deployment.adopt` acts on those that nobody has answered.
-    Refused where a context of the past, one that still waits for its reward included, cannot be
-    encoded.
+    ``before`` is not changed. Arms come and go, and people answer, as they did. The test of
+    diversity, with the new features, only raises alarms meanwhile: :func:`adopt` acts on those that
+    nobody has answered. An error says which context of the past cannot be encoded, one that still
+    waits for its reward included.
     """
-    specification = replace(before.specification, on_alarm="hold")
+    specification = replace(before.specification, on_alarm=LEAVE_OPEN)
     agent = make_agent(specification, before.agent.seed, changed.schema)
     successor = Deployment(specification, agent, before.recall, changed.schema, changed.version)
-    successor.fill = before.fill | changed.fill
+    successor.backfill = before.backfill | changed.backfill
     waiting: dict[int, Decided] = {}
     for at, event in past:
-        _live_through(successor, event, at, waiting)
+        _apply_again(successor, event, at, waiting)
     for decided in waiting.values():
         _encoded(successor, decided.context)
     successor.specification = before.specification
-    if isinstance(agent.policy, GreedyFirst):
-        agent.answer_alarms(before.specification.on_alarm)
+    watching.set_answer(agent, before.specification.on_alarm)
     return successor
 
 
-def _live_through(
+def adopt(deployment: Deployment, successor: Deployment) -> list[AnyEvent]:
+    """Take over what :func:`relearned` made; the new alarms."""
+    known, deployment.open_alarms = deployment.open_alarms, successor.open_alarms
+    deployment.agent, deployment.history = successor.agent, successor.history
+    deployment.encoding, deployment.schema = successor.encoding, successor.schema
+    deployment.backfill = successor.backfill
+    deployment.schema_version = successor.schema_version
+    deployment.model_version += 1
+    answer = deployment.specification.on_alarm
+    if answer == LEAVE_OPEN:
+        return [alarm for arm, alarm in deployment.open_alarms.items() if arm not in known]
+    raised = [replace(alarm, answered=answer) for alarm in deployment.open_alarms.values()]
+    for alarm in raised:
+        if alarm.arm in deployment.open_alarms:
+            ANSWERS[answer].by_policy(deployment, alarm.arm)
+    return [*raised]
+
+
+def _apply_again(
     successor: Deployment, event: AnyEvent, at: float, waiting: dict[int, Decided]
 ) -> None:
     """Do what the event did; ``waiting`` has the decisions without a reward."""
@@ -61,45 +78,37 @@ def _live_through(
         case events.Imported():
             for row in event.rows:
                 context = _encoded(successor, row.context)
-                successor.update(context, row.arm, row.reward, FOREIGN, at)
+                rewards.learn(successor, context, row.arm, row.reward, FOREIGN, at)
         case events.Alarmed():
-            _answer(successor, event)
+            ANSWERS[event.answered].by_policy(successor, event.arm)
         case events.Resolved() | events.ArmAdded() | events.ArmRetired():
-            with suppress(Conflict):  # what a person asked for is so already
-                people.act(successor, event, at)
+            with suppress(ConflictError):  # what was requested is so already
+                administration.apply(successor, event, at)
 
 
 def _learn(successor: Deployment, decided: Decided, value: float, at: float) -> None:
     context = _encoded(successor, decided.context)
-    successor.update(context, decided.answer.arm, value, decided.answer.step, at)
+    rewards.learn(successor, context, decided.answer.arm, value, decided.answer.step, at)
 
 
-def _answer(successor: Deployment, alarm: events.Alarmed) -> None:
-    """What the policy did by itself at an alarm."""
-    if alarm.answered == "explore" and not explores(successor.agent):
-        successor.explore()
-    if alarm.answered == "drop":
-        successor.drop(alarm.arm)
+def _encoded(successor: Deployment, context: dict[str, Any]) -> FloatArray:
+    try:
+        return successor.encode_past(context)
+    except ValueError as error:
+        sentence = str(error).replace("row", "context", 1)
+        raise InvalidError(f"a context of the past does not fit: {sentence}") from None
 
 
-def check_fill(before: Deployment, schema: Features, fill: dict[str, Any]) -> None:
+def check_backfill(before: Deployment, schema: Features, backfill: dict[str, Any]) -> None:
     """Refuse values for the past that are missing, or that do not fit the new features."""
     features = {feature.name: feature for feature in schema.schema().features}
-    missing = {*features} - {feature.name for feature in before.encoding.features} - {*fill}
+    missing = {*features} - {feature.name for feature in before.encoding.features} - {*backfill}
     if missing:
-        raise Invalid(f"fill must say what {sorted(missing)[0]!r} was in contexts so far")
-    for name, value in fill.items():
+        raise InvalidError(f"fill must say what {sorted(missing)[0]!r} was in contexts so far")
+    for name, value in backfill.items():
         if name not in features:
-            raise Invalid(f"fill names {name!r}, which is not a feature of the new schema")
+            raise InvalidError(f"fill names {name!r}, which is not a feature of the new schema")
         try:
             features[name].check_value(f"fill of {name!r}", value)
         except ValueError as error:
-            raise Invalid(str(error)) from None
-
-
-def _encoded(successor: Deployment, context: dict[str, Any]) -> Any:
-    try:
-        return encode(successor.schema, successor.as_now(context))
-    except ValueError as error:
-        sentence = str(error).replace("row", "context", 1)
-        raise Invalid(f"a context of the past does not fit: {sentence}") from None
+            raise InvalidError(str(error)) from None

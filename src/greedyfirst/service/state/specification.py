@@ -1,17 +1,18 @@
-"""What a policy of the service is: its arms, its features, how it learns, how long it waits."""
+"""What a deployment is made of: its arms, features and policy, and how long it waits."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from greedyfirst.links.link import check_rewards
-from greedyfirst.policies import GreedyFirst, Policy
+from greedyfirst.policies import Policy
 from greedyfirst.policies.description import from_description
-from greedyfirst.service.errors import Invalid
+from greedyfirst.service.errors import InvalidError
+from greedyfirst.service.state import watching
+from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import names
@@ -25,7 +26,6 @@ Seconds = Annotated[float, Meta(gt=0, le=10.0**9)]
 Amount = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Scale = Annotated[float, Meta(gt=0, le=1e12)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-OnAlarm = Literal["hold", "explore", "drop"]
 
 MOST_ARMS, MOST_FEATURES = 1000, 1000
 #: Numbers in the arms' Gram matrices together: a state is ten to twenty times as large.
@@ -35,7 +35,7 @@ MOST_CELLS = 2_000_000
 def check_size(n_arms: int, n_features: int) -> None:
     """Refuse what would take too much memory."""
     if n_arms > MOST_ARMS or n_arms * n_features**2 > MOST_CELLS:
-        raise Invalid(
+        raise InvalidError(
             f"{n_arms} arms with {n_features} encoded features are too many: at most {MOST_ARMS} "
             f"arms, and arms × features² at most {MOST_CELLS}"
         )
@@ -86,15 +86,15 @@ class Features(Struct, frozen=True, kw_only=True):
     intercept: bool = True
 
     def schema(self) -> Schema:
-        """The schema, or a refusal that says what is wrong with it."""
+        """The schema; an error says what is wrong with it."""
         try:
             schema = Schema(
                 features=[item.feature() for item in self.features], intercept=self.intercept
             )
         except ValueError as error:
-            raise Invalid(str(error)) from None
+            raise InvalidError(str(error)) from None
         if schema.n_features > MOST_FEATURES:
-            raise Invalid(
+            raise InvalidError(
                 f"features must make at most {MOST_FEATURES} encoded columns, "
                 f"got {schema.n_features}"
             )
@@ -123,7 +123,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     #: "first": the first reward counts; "sum": all that come within the wait add up.
     rewards: Literal["first", "sum"] = "first"
     #: What happens when an arm's samples are not diverse enough; "hold" leaves it to a person.
-    on_alarm: OnAlarm = "hold"
+    on_alarm: AnswerName = LEAVE_OPEN
     #: All randomness; a fresh one is taken and recorded if it is not given.
     seed: Seed | None = None
 
@@ -136,12 +136,14 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         try:
             names("arms", self.arms, len(self.arms))
         except ValueError as error:
-            raise Invalid(str(error)) from None
+            raise InvalidError(str(error)) from None
         check_size(len(self.arms), self.encoding().schema().n_features)
         if self.reward_wait is None and self.default_reward is not None:
-            raise Invalid("default_reward needs a reward_wait: the seconds after which it is given")
+            raise InvalidError(
+                "default_reward needs a reward_wait: the seconds after which it is given"
+            )
         if self.reward_wait is None and self.rewards == "sum":
-            raise Invalid(
+            raise InvalidError(
                 'rewards="sum" needs a reward_wait: the seconds after which they are summed'
             )
         policy = self.made_policy()
@@ -149,23 +151,23 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             try:
                 check_rewards("default_reward", policy.reward_link(), self.default_reward)
             except ValueError as error:
-                raise Invalid(str(error)) from None
+                raise InvalidError(str(error)) from None
 
     def made_policy(self) -> Policy:
         """The policy itself, answering alarms as ``on_alarm`` says."""
         description = msgspec.to_builtins(self.policy)
         if "on_alarm" in self.policy.options:
-            raise Invalid("on_alarm is a field of the policy's own, not one of policy.options")
+            raise InvalidError("on_alarm is a field of the policy's own, not one of policy.options")
         _check_numbers(description)
         try:
             policy = from_description(description)
         except ValueError as error:
-            raise Invalid(str(error)) from None
+            raise InvalidError(str(error)) from None
         if policy.needs_truth():
-            raise Invalid(f"policy {self.policy.policy} must know the truth, which no service does")
-        if isinstance(policy, GreedyFirst):
-            return replace(policy, on_alarm=self.on_alarm)
-        return policy
+            raise InvalidError(
+                f"policy {self.policy.policy} must know the truth, which no service does"
+            )
+        return watching.with_answer(policy, self.on_alarm)
 
 
 def _check_numbers(option: Any) -> None:
@@ -174,4 +176,6 @@ def _check_numbers(option: Any) -> None:
         for value in option.values():
             _check_numbers(value)
     elif isinstance(option, int) and abs(option) > 2**53:
-        raise Invalid(f"policy.options must have numbers of at most 2^53 in size, got {option}")
+        raise InvalidError(
+            f"policy.options must have numbers of at most 2^53 in size, got {option}"
+        )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyfirst.service.state.pending import Pending
+from greedyfirst.service.state.deployment import Pending
 
 
 def check(pending, known):

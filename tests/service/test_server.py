@@ -19,7 +19,7 @@ import pytest
 from served import CONTEXT, SPECIFICATION, Start, create, decide, reward
 
 from greedyfirst.cli import main
-from greedyfirst.service.http.access import Access
+from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 
@@ -114,11 +114,11 @@ def test_an_end_under_load_loses_no_answer(path: Path) -> None:
     log.close()
 
 
-#: The command, with less patience.
+#: The command, with a shorter timeout.
 HASTY = """
 from greedyfirst.cli import main
-from greedyfirst.service import server as serving
-serving._LONGEST_STOP = 0.5
+from greedyfirst.service import server
+server._LONGEST_STOP = 0.5
 main()
 """
 

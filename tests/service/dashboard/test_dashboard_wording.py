@@ -2,10 +2,10 @@
 
 import pytest
 
-from greedyfirst.service.dashboard.history_table import course_rows
+from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.reference import kind_of
 from greedyfirst.service.dashboard.wording import bars, direction, feature, number, when
-from greedyfirst.service.state.history import Course, Point
+from greedyfirst.service.state.history import History, Point
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_course_is_a_dozen_stretches_up_to_the_newest_point():
         )
         for n in range(1, 101)
     ]
-    rows = course_rows(Course(stride=10, reward_sum=10_000.0, points=points))
+    rows = history_rows(History(stride=10, reward_sum=10_000.0, points=points))
     assert len(rows) == 12
     assert rows[-1].point == points[-1]
     assert rows[0].mean_reward == pytest.approx(8**2 / 80)
@@ -77,8 +77,8 @@ def test_a_course_is_a_dozen_stretches_up_to_the_newest_point():
         for row, before in zip(rows, [0, *(row.point.rewards for row in rows)], strict=False)
     )
     assert total == pytest.approx(10_000.0)
-    assert course_rows(Course(points=[])) == []
-    assert len(course_rows(Course(points=points[:5]))) == 5
+    assert history_rows(History(points=[])) == []
+    assert len(history_rows(History(points=points[:5]))) == 5
 
 
 @pytest.mark.parametrize(

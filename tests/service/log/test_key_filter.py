@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import Rewarded
-from greedyfirst.service.log.key_filter import KeyFilter
-from greedyfirst.service.log.log import Entry
+from greedyfirst.service.log.journal import KeyFilter
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
@@ -50,7 +50,7 @@ def test_a_key_is_known_after_a_restart_too(tmp_path, restarted):
             service = DecisionService(lambda: SqliteLog(tmp_path / "log.db"))
             await service.start()
         again = await service.decide("dose", {"age": 1.0}, key="once")
-        decisions = service.policy("dose").agent.decisions
+        decisions = service.deployment("dose").agent.decisions
         await service.stop()
         return first == again, decisions
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from greedyfirst.service.errors import Damaged
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import Expired, Rewarded
-from greedyfirst.service.log.log import Entry, LogFailed
 from greedyfirst.service.log.sqlite_log import SqliteLog
 
 
@@ -73,7 +73,7 @@ def test_what_is_appended_is_read(path: Path) -> None:
 def test_entries_are_all_appended_or_none(path: Path) -> None:
     log = SqliteLog(path)
     log.append(entries(1, 3))
-    with pytest.raises(LogFailed):
+    with pytest.raises(LogFailedError):
         log.append([*entries(4, 5), entries(2, 2)[0]])
     assert log.last() == (3, 3.0)
     log.append(entries(4, 5))
@@ -116,7 +116,7 @@ def test_every_edit_is_found_by_the_check(path: Path, change: str) -> None:
         other.execute(change)
     other.close()
     opened = SqliteLog(path)
-    with pytest.raises(Damaged, match=r"entry|entries"):
+    with pytest.raises(DamagedLogError, match=r"entry|entries"):
         opened.check()
     opened.close()
 
@@ -129,7 +129,7 @@ def test_recent_edits_are_found_at_the_start(path: Path) -> None:
         other.execute("DROP TRIGGER entries_remain")
         other.execute("DELETE FROM entries WHERE seq = 2500")
     other.close()
-    with pytest.raises(Damaged, match="lacks entry 2500"):
+    with pytest.raises(DamagedLogError, match="lacks entry 2500"):
         SqliteLog(path)
 
 
@@ -142,7 +142,7 @@ def test_entries_that_are_gone_from_the_end_are_missed(path: Path) -> None:
         other.execute("DROP TRIGGER entries_remain")
         other.execute("DELETE FROM entries WHERE seq > 20")
     other.close()
-    with pytest.raises(Damaged, match="lost its last entries"):
+    with pytest.raises(DamagedLogError, match="lost its last entries"):
         SqliteLog(path)
 
 
@@ -181,7 +181,7 @@ def test_a_file_that_was_cut_off_is_refused(crashed: Path, part: float, with_wal
     cut(crashed, int(crashed.stat().st_size * part))
     try:
         log = SqliteLog(crashed)
-    except (Damaged, LogFailed):
+    except (DamagedLogError, LogFailedError):
         return
     # Only the last page was lost, and the write-ahead log has it.
     assert with_wal
@@ -193,7 +193,7 @@ def test_a_file_that_was_cut_off_is_refused(crashed: Path, part: float, with_wal
 @pytest.mark.parametrize("content", [b"rubbish" * 1000, b"SQLite format 3\0" + bytes(5000)])
 def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises((Damaged, LogFailed)):
+    with pytest.raises((DamagedLogError, LogFailedError)):
         SqliteLog(path)
     assert path.read_bytes() == content
 
@@ -202,7 +202,7 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE t (x)")
     other.close()
-    with pytest.raises(Damaged, match="another program"):
+    with pytest.raises(DamagedLogError, match="another program"):
         SqliteLog(path)
 
 
@@ -211,7 +211,7 @@ def test_a_log_of_a_later_format_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("PRAGMA user_version = 2")
     other.close()
-    with pytest.raises(Damaged, match="format version 2"):
+    with pytest.raises(DamagedLogError, match="format version 2"):
         SqliteLog(path)
 
 
@@ -220,16 +220,16 @@ def test_a_log_has_one_owner_by_whatever_name(path: Path, tmp_path: Path) -> Non
     link = tmp_path / "link.db"
     link.symlink_to(path)
     for name in (path, link):
-        with pytest.raises(Damaged, match="another service"):
+        with pytest.raises(DamagedLogError, match="another service"):
             SqliteLog(name)
     log.close()
     SqliteLog(link).close()
 
 
 def test_places_without_a_log(tmp_path: Path) -> None:
-    with pytest.raises(Damaged, match="folder"):
+    with pytest.raises(DamagedLogError, match="folder"):
         SqliteLog(tmp_path)
-    with pytest.raises(Damaged, match="No such file or directory"):
+    with pytest.raises(DamagedLogError, match="No such file or directory"):
         SqliteLog(tmp_path / "nix" / "log.db")
 
 
@@ -276,7 +276,7 @@ def test_an_empty_file_that_another_program_marked_is_not_taken(path: Path, mark
     with sqlite3.connect(path) as other:
         other.execute(f"PRAGMA {mark} = 7")
     other.close()
-    with pytest.raises(Damaged, match="another program"):
+    with pytest.raises(DamagedLogError, match="another program"):
         SqliteLog(path)
 
 
@@ -285,7 +285,7 @@ def test_large_appends_are_one_transaction(path: Path) -> None:
     log.append(entries(1, 250))
     assert (log.last()[0], log.check()) == (250, 250)
     assert set(log.keys()) == {("p", f"key {seq}") for seq in range(1, 251)}
-    with pytest.raises(LogFailed, match="UNIQUE"):
+    with pytest.raises(LogFailedError, match="UNIQUE"):
         log.append([*entries(251, 599), entries(600, 600)[0]._replace(key="key 7")])
     assert (log.last()[0], log.check()) == (250, 250)
     log.append(entries(251, 251))

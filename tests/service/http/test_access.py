@@ -14,11 +14,9 @@ import pytest
 from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, view
 
-from greedyfirst.service.errors import Damaged
-from greedyfirst.service.http.access import ANYONE, ROLES, Access, hashed, new_key
-from greedyfirst.service.http.middleware import Rate
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.http.middleware import ANYONE, ROLES, Access, RateLimit, hashed, new_key
 from greedyfirst.service.log.access_keys import AccessKey, add_key, all_keys, remove_key
-from greedyfirst.service.log.log import LogFailed
 from greedyfirst.service.log.sqlite_log import SqliteLog
 
 KEYS = {role: new_key() for role in ROLES}
@@ -239,7 +237,7 @@ def test_too_many_requests_are_429(start: Start) -> None:
 
 def test_the_rate_by_the_clock() -> None:
     now = [0.0]
-    rate = Rate(10.0, clock=lambda: now[0])
+    rate = RateLimit(10.0, clock=lambda: now[0])
     assert [rate.admits("a") for _ in range(21)] == [True] * 20 + [False]
     assert rate.admits("b")
     now[0] = 0.1
@@ -295,14 +293,14 @@ def test_keys_stay_in_force_while_they_cannot_be_read(path: Path) -> None:
 
 
 def test_keys_are_not_written_into_other_files(path: Path) -> None:
-    with pytest.raises(LogFailed):
+    with pytest.raises(LogFailedError):
         all_keys(path)
     path.write_text("a letter, not a database" * 100)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLogError):
         all_keys(path)
     path.unlink()
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE access_keys (name, role, hash)")
     other.close()
-    with pytest.raises(Damaged, match="another program"):
+    with pytest.raises(DamagedLogError, match="another program"):
         add_key(path, AccessKey("boss", "admin", b"hash"))

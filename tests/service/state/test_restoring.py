@@ -52,7 +52,7 @@ def decision_seed(seed: int) -> int:
 def test_the_switch_fires_when_it_does_in_simulate_and_once(
     path: Path, delay: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.state.opened_log.SNAPSHOT_EVERY", 150)
+    monkeypatch.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 150)
     problem = Fixed()
     result = simulate(
         problem, {"GF": GreedyFirst(**OPTIONS)}, n_instances=1, horizon=HORIZON, seed=3
@@ -130,7 +130,7 @@ def test_a_restart_takes_the_snapshot_and_the_rest(
     newest = log.snapshot("dose")
     assert newest is not None
     whole = restoring.restore(log, "dose", snapshots=False)
-    assert whole[0].departures == 0
+    assert whole[0].mismatches == 0
     # From every snapshot that is left: its state, and what came after.
     before = None
     taken = 0
@@ -185,9 +185,9 @@ def test_a_snapshot_that_was_changed_is_not_believed(path: Path, work: Any, star
 
 def test_the_last_decisions_come_out_the_same(path: Path, work: Any) -> None:
     log = SqliteLog(path)
-    assert restoring.replay_last(log, "dose", 10_000) == (250, 0)
-    assert restoring.replay_last(log, "dose", 100) == (100, 0)
-    assert restoring.replay_last(log, "dose", 0) == (0, 0)
+    assert restoring.recompute_last(log, "dose", 10_000) == (250, 0)
+    assert restoring.recompute_last(log, "dose", 100) == (100, 0)
+    assert restoring.recompute_last(log, "dose", 0) == (0, 0)
     log.close()
 
 
@@ -198,7 +198,7 @@ def test_a_replay_that_comes_out_otherwise_is_told(path: Path, work: Any) -> Non
     forged = rows[0]._replace(body=rows[0].body.replace(b'"seed":1', b'"seed":2'))
     other = SqliteLog(path.with_name("forged.db"))
     other.append([forged, *rows[1:]])
-    count, differ = restoring.replay_last(other, "dose", 1000)
+    count, differ = restoring.recompute_last(other, "dose", 1000)
     assert count == 250
     assert differ > 0
     other.close()
@@ -237,7 +237,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     policy = {"policy": "GreedyFirst", "options": {"t0": 20}}
     path = tmp_path_factory.mktemp("worked") / "log.db"
     with pytest.MonkeyPatch.context() as patched, running(path, Clock()) as client:
-        patched.setattr("greedyfirst.service.state.opened_log.SNAPSHOT_EVERY", 50)
+        patched.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 50)
         create(client, policy=policy)
         _decide(client, rng, 120)
         client.post("/v1/policies/dose/arms", json={"arm": "middle", **BY})
@@ -297,5 +297,5 @@ def test_ten_thousand_decisions_come_out_the_same(path: Path) -> None:
 
     asyncio.run(run())
     log = SqliteLog(path)
-    assert restoring.replay_last(log, "p", 10_000) == (10_000, 0)
+    assert restoring.recompute_last(log, "p", 10_000) == (10_000, 0)
     log.close()

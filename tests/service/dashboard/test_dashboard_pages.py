@@ -215,7 +215,7 @@ def test_errors_of_pages_are_pages_and_errors_of_the_api_are_not(dose):
 
 
 def test_a_page_says_when_the_log_fails(dose, monkeypatch):
-    journal = dose.app.state.service.journal
+    journal = dose.app.state.service._running.journal
     monkeypatch.setattr(journal, "failure", "disk full")
     answer = dose.get("/policies/dose")
     assert answer.status_code == 503
