@@ -18,7 +18,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
-from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.middleware import Access, RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
@@ -99,34 +99,14 @@ async def _run(
         await service.stop()
 
 
-class _UnderWay:
-    """An application, and the tasks of the requests that it is at."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-        self.tasks: set[asyncio.Task[Any]] = set()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Meet a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        task = asyncio.current_task()
-        assert task is not None
-        self.tasks.add(task)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self.tasks.discard(task)
-
-    def give_up(self) -> None:
-        """End them as they are."""
-        _log.warning("some requests do not come to an end; ending without them")
-        # What is cut off now, here and in the server, would only print tracebacks.
-        logging.getLogger("_granian").setLevel(logging.CRITICAL)
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        for task in self.tasks:
-            task.cancel()
+def _give_up(tasks: set[asyncio.Task[Any]]) -> None:
+    """End requests that take too long, as they are."""
+    _log.warning("some requests do not come to an end; ending without them")
+    # What is cut off now, here and in the server, would only print tracebacks.
+    logging.getLogger("_granian").setLevel(logging.CRITICAL)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    for task in tasks:
+        task.cancel()
 
 
 async def listen(app: Any, host: str, port: int) -> None:
@@ -135,9 +115,9 @@ async def listen(app: Any, host: str, port: int) -> None:
     Requests under way are met first, but not waited for longer than ten seconds: a client may have
     sent half of one and then nothing more.
     """
-    under_way = _UnderWay(app)
+    in_flight = RequestsInFlight(app)
     server: Any = Server(
-        under_way,
+        in_flight,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
@@ -149,7 +129,7 @@ async def listen(app: Any, host: str, port: int) -> None:
 
     def stop() -> None:
         server.stop()
-        loop.call_later(0.9 * _LONGEST_STOP, under_way.give_up)
+        loop.call_later(0.9 * _LONGEST_STOP, _give_up, in_flight.tasks)
         # Where only half of the headers have come there is no task: leave the server.
         loop.call_later(_LONGEST_STOP, serving.cancel)
 

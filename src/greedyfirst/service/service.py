@@ -94,7 +94,10 @@ class DecisionService:
         journal = self._running.journal
         if journal is None:
             raise UnavailableError("nothing can be recorded at the moment; try again")
-        journal.check()
+        if journal.failure is not None:
+            raise UnavailableError(
+                f"nothing can be recorded at the moment ({journal.failure}); try again"
+            )
         return journal
 
     def _found(self, name: str) -> Deployment:

@@ -136,9 +136,16 @@ def make_application(
             keys.cancel()
             await service.stop()
 
-    interface = Router("/v1", route_handlers=[*policies.HANDLERS, *decisions.HANDLERS])
+    interface = [*policies.HANDLERS, *decisions.HANDLERS, *policies.FURTHER_HANDLERS]
     app = Litestar(
-        route_handlers=[interface, dashboard.router, healthz, readyz, openapi, metrics],
+        route_handlers=[
+            Router("/v1", route_handlers=interface),
+            dashboard.router,
+            healthz,
+            readyz,
+            openapi,
+            metrics,
+        ],
         lifespan=[lifespan],
         state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
         exception_handlers={

@@ -220,10 +220,9 @@ async def export(state: State, policy: FromPath[str]) -> File:
     )
 
 
-HANDLERS = [
-    create_policy,
-    list_policies,
-    get_policy,
+HANDLERS = [create_policy, list_policies, get_policy]
+#: After those of decisions, in the reference for people.
+FURTHER_HANDLERS = [
     diversity,
     course,
     resolve,

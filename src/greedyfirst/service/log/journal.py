@@ -53,8 +53,9 @@ class KeyFilter:
 class Journal:
     """The log, with entries that are on their way to it.
 
-    Whoever adds entries or waits for them calls :meth:`check` first, once: a failure becomes known
-    only between two turns of the event loop.
+    ``failure`` says why nothing can be written any more, None while all is well. Whoever adds
+    entries or waits for them looks at it first, once: it changes only between two turns of the
+    event loop.
     """
 
     def __init__(self, log: Log, keys: KeyFilter | None = None) -> None:
@@ -99,13 +100,6 @@ class Journal:
     def _hand_over(self) -> None:
         self._queue.put(self._gathered)
         self._gathered = []
-
-    def check(self) -> None:
-        """Refuse to go on after a failure."""
-        if self.failure is not None:
-            raise UnavailableError(
-                f"nothing can be recorded at the moment ({self.failure}); try again"
-            )
 
     async def durable(self) -> None:
         """Wait until everything added so far is on disk."""
