@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from greedyfirst.cli import main
-from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, fill
+from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, simulate_trial
 from greedyfirst.service.http import views
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state import restoring
@@ -18,7 +18,7 @@ NOW = 1_800_000_000.0
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     made = tmp_path_factory.mktemp("demo") / "demo.db"
-    fill(made, now=NOW)
+    simulate_trial(made, now=NOW)
     return made
 
 
@@ -63,7 +63,7 @@ def test_the_log_is_whole_and_its_decisions_can_be_made_again(log):
 
 def test_a_log_with_policies_is_refused_with_a_sentence(path):
     with pytest.raises(ValueError, match=r"demo\.db has policies already; the demo needs a new"):
-        fill(path)
+        simulate_trial(path)
     command = [sys.executable, "-m", "greedyfirst", "serve", "--demo", "--db", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2

@@ -65,13 +65,13 @@ def serve(
     with ExitStack() as until_it_ends:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
-            from greedyfirst.service.demo import SPECIFICATION, fill
+            from greedyfirst.service.demo import SPECIFICATION, simulate_trial
 
             check_address(host, port)
             if db is None:
                 db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
             typer.echo("simulating a dosing trial; this takes a few seconds")
-            fill(db)
+            simulate_trial(db)
             typer.echo(f"open {address}/policies/{SPECIFICATION.name}")
         db = db or _DEFAULT
         run(

@@ -1,10 +1,10 @@
-"""What the service refuses, with the HTTP status of each error; and what fails beneath it."""
+"""Errors: of requests, each with its HTTP status, and of the log."""
 
 from __future__ import annotations
 
 
 class RequestError(Exception):
-    """A request that cannot be met; nothing has been changed."""
+    """A request that is refused; nothing has been changed."""
 
     status = 500
 

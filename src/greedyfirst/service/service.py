@@ -30,7 +30,7 @@ from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state import administration, relearning, restoring, rewards
-from greedyfirst.service.state.contexts import plain, same_context
+from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save
@@ -81,7 +81,7 @@ class DecisionService:
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be met."""
+        """Whether requests can be answered."""
         return self._running.ready
 
     @property
@@ -244,15 +244,10 @@ class DecisionService:
         """Change the features and learn everything again; the schema's new version."""
         journal, deployment = self._working(), self._found(name)
         self._expire(journal, deployment)
-        backfill = plain(backfill)
-        relearning.check_backfill(deployment, schema, backfill)
-        if schema == deployment.encoding and backfill.items() <= deployment.backfill.items():
+        changed = relearning.change(deployment, schema, backfill, who, why)
+        if changed is None:
             await journal.durable()
             return deployment.schema_version
-        version = deployment.schema_version + 1
-        changed = events.SchemaChanged(
-            version=version, schema=schema, backfill=backfill, who=who, why=why
-        )
         with self._held(name):
             await journal.durable()
             past = restoring.past_of(self.log, name)
@@ -264,7 +259,7 @@ class DecisionService:
             raised = relearning.adopt(deployment, successor)
             self._record(journal, deployment, self._now(), [changed, *raised])
         await journal.durable()
-        return version
+        return changed.version
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:

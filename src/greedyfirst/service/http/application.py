@@ -42,7 +42,7 @@ async def healthz() -> dict[str, str]:
 
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def readyz(state: State) -> Response[dict[str, str]]:
-    """Requests can be met."""
+    """Requests can be answered."""
     ready = state.service.ready
     return Response(
         {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503

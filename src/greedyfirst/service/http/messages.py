@@ -1,4 +1,4 @@
-"""What requests bring and answers say, beside events."""
+"""The bodies of requests and answers, as structs; some answers are events or parts of them."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ class SchemaRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     backfill: dict[str, Any] = msgspec.field(name="fill", default_factory=dict)
 
 
+#: What the interface calls a history.
 class Course(History):
     """The points so far."""
 

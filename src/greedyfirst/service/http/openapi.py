@@ -71,7 +71,7 @@ def plain_operation(body: type, answer: type, parameters: dict[str, str]) -> typ
 
 
 def document_of(app: Litestar) -> dict[str, Any]:
-    """The document, with what a request gets that is refused, and answers as they are encoded."""
+    """The document, with the errors of every operation, and answers as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components(
         _ANSWERS, ref_template="#/components/schemas/{name}"

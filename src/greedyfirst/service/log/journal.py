@@ -23,7 +23,7 @@ from greedyfirst.service.log.log import Log
 # 16 MB. With a million keys one new key in 130 is looked up all the same, with a hundred million
 # every second one.
 _BITS = 2**27
-#: Made by the thread: a policy's snapshot after the entry of this number.
+#: Made by the thread: a deployment's snapshot after the entry of this number.
 Snapshot = tuple[str, int, Callable[[], bytes]]
 
 
@@ -130,7 +130,7 @@ class Journal:
         self._thread.join()
 
     def _write(self) -> None:
-        """The thread: take all that has gathered, write it, say so."""
+        """The thread: write all that has gathered in one transaction, and tell the loop."""
         open_ = True
         while open_:
             gathered = self._queue.get()
@@ -172,7 +172,7 @@ class Journal:
                 done.set_result(None)
 
     def fail(self, reason: str) -> None:
-        """Refuse everything from now on; the service makes the state again from the log."""
+        """Write nothing more; the service opens the log again and restores the state from it."""
         self.failure = reason
         while self._waiting:
             done = self._waiting.popleft()[1]

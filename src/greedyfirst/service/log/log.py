@@ -22,7 +22,7 @@ class Log(Protocol):
         """Number and time of the last entry, zeros if there is none."""
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
-        """A policy's entries in order, with after < seq < before."""
+        """A deployment's entries in order, with after < seq < before."""
 
     def about(self, policy: str, step: int) -> list[Entry]:
         """The entries about a decision, in order."""
@@ -37,10 +37,10 @@ class Log(Protocol):
         """The newest entries that a person or the diversity test caused, newest first."""
 
     def policies(self) -> list[Entry]:
-        """The entries that created policies."""
+        """The entries that created deployments."""
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
-        """Keep a policy's state after entry ``seq``; a few of the newest are kept."""
+        """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot as it was written, made before entry ``before``, with its ``seq``."""

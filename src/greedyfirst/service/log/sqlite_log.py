@@ -109,7 +109,7 @@ class SqliteLog:
             raise DamagedLogError(f"{self.path} is damaged ({found}); put back a copy of it")
 
     def _checked_tail(self, length: int) -> bytes:
-        """The last entry's seal, once those of the last ``length`` entries have been made again."""
+        """The last entry's seal, once those of the last ``length`` entries have been checked."""
         execute = self._reader.execute
         last = self.last()[0]
         if (execute("SELECT max(seq) FROM snapshots").get or 0) > last:
@@ -201,7 +201,7 @@ class SqliteLog:
         return row or (0, 0.0)
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
-        """A policy's entries, a few hundred at a time."""
+        """A deployment's entries, a few hundred at a time."""
         while True:
             found = self._select(
                 "policy = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT 500",
@@ -234,7 +234,7 @@ class SqliteLog:
         )
 
     def policies(self) -> list[Entry]:
-        """The entries that created policies."""
+        """The entries that created deployments."""
         return self._select("kind = 'created' ORDER BY seq", ())
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:

@@ -14,6 +14,7 @@ from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
 from greedyfirst.service.state import administration, rewards, watching
 from greedyfirst.service.state.answers import ANSWERS, LEAVE_OPEN
+from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment, make_agent
 from greedyfirst.service.state.specification import Features
 from greedyfirst.validation import FloatArray
@@ -99,7 +100,19 @@ def _encoded(successor: Deployment, context: dict[str, Any]) -> FloatArray:
         raise InvalidError(f"a context of the past does not fit: {sentence}") from None
 
 
-def check_backfill(before: Deployment, schema: Features, backfill: dict[str, Any]) -> None:
+def change(
+    before: Deployment, schema: Features, backfill: dict[str, Any], who: str, why: str
+) -> SchemaChanged | None:
+    """The event of a change of features; None if they are so already."""
+    backfill = plain(backfill)
+    _check_backfill(before, schema, backfill)
+    if schema == before.encoding and backfill.items() <= before.backfill.items():
+        return None
+    version = before.schema_version + 1
+    return SchemaChanged(version=version, schema=schema, backfill=backfill, who=who, why=why)
+
+
+def _check_backfill(before: Deployment, schema: Features, backfill: dict[str, Any]) -> None:
     """Refuse values for the past that are missing, or that do not fit the new features."""
     features = {feature.name: feature for feature in schema.schema().features}
     missing = {*features} - {feature.name for feature in before.encoding.features} - {*backfill}
