@@ -22,7 +22,7 @@ from reference_service import WAIT, Reference
 from served import BY, Clock, running
 
 from greedyfirst.service.log.sqlite_log import SqliteLog
-from greedyfirst.service.state import restoring
+from greedyfirst.service.state import restoring, snapshots
 
 FEATURES: list[dict[str, Any]] = [
     {"kind": "numeric", "name": "x"},
@@ -192,7 +192,7 @@ class Requests(RuleBasedStateMachine):
             log.check()
             quick, _ = restoring.restore(log, "p")
             slow, _ = restoring.restore(log, "p", snapshots=False)
-            assert restoring.save(quick)() == restoring.save(slow)()
+            assert snapshots.save(quick)() == snapshots.save(slow)()
             assert slow.mismatches == 0
             assert slow.agent.buffer.tobytes() == self.reference.agent.buffer.tobytes()
         log.close()

@@ -18,7 +18,7 @@ from greedyfirst import GreedyFirst, simulate
 from greedyfirst.problems.problem import Draw
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.state import restoring
+from greedyfirst.service.state import restoring, snapshots
 from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
 
 HORIZON = 400
@@ -138,7 +138,7 @@ def test_a_restart_takes_the_snapshot_and_the_rest(
         monkeypatch.setattr(log, "snapshot", lambda *_, kept=kept: kept)
         again, done = restoring.restore(log, "dose")
         monkeypatch.undo()
-        assert restoring.save(again)() == restoring.save(whole[0])()
+        assert snapshots.save(again)() == snapshots.save(whole[0])()
         assert done == whole[1]
         before, taken = kept[0], taken + 1
     assert taken == 4
@@ -161,7 +161,7 @@ def test_a_snapshot_that_was_changed_is_not_believed(path: Path, work: Any, star
     assert older is not None
     assert log.changed_snapshots() == []
     log.close()
-    state = msgspec.msgpack.decode(newest[1], type=restoring.SavedState)
+    state = msgspec.msgpack.decode(newest[1], type=snapshots.SavedState)
     forged = msgspec.msgpack.encode(msgspec.structs.replace(state, pending=(b"", b"")))
     with sqlite3.connect(path) as other:
         row = other.execute("SELECT content FROM snapshots WHERE seq = ?", (newest[0],)).fetchone()
