@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from greedyfirst.service.access_keys import AccessKey, add_key
-from greedyfirst.service.sqlite_log import SqliteLog
 
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
+from greedyfirst.service.access_keys import AccessKey, add_key
+from greedyfirst.service.sqlite_log import SqliteLog
 from service_process import service_process
 
 ROOT = Path(__file__).parents[1]
