@@ -55,7 +55,7 @@ def test_bars_share_an_axis_with_zero_on_it():
     assert [bar.length for bar in bars({"a": 0.0})] == [0]
 
 
-def test_a_course_is_a_dozen_stretches_up_to_the_newest_point():
+def test_a_history_table_is_a_dozen_stretches_up_to_the_newest_point():
     points = [
         Point(
             rewards=10 * n,

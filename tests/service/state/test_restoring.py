@@ -191,7 +191,7 @@ def test_the_last_decisions_come_out_the_same(path: Path, work: Any) -> None:
     log.close()
 
 
-def test_a_replay_that_comes_out_otherwise_is_told(path: Path, work: Any) -> None:
+def test_a_decision_that_differs_from_the_log_is_told(path: Path, work: Any) -> None:
     log = SqliteLog(path)
     rows = list(log.read("dose"))
     log.close()
