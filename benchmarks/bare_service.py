@@ -21,12 +21,13 @@ from litestar import Litestar, Response, post
 from litestar.datastructures import State
 from litestar.params import Parameter
 
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import Created, Decided
-from greedyfirst.service.journal import Journal
-from greedyfirst.service.serving import listen
-from greedyfirst.service.specification import Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.events import Created, Decided
+from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.server import listen
+from greedyfirst.service.state import rewards
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import Specification
 from load import contexts, specification
 
 Key = Annotated[str | None, Parameter(header="Idempotency-Key")]
@@ -53,7 +54,7 @@ def example(n_features: int) -> Decided:
     deployment = Deployment.begin(created, lambda step: [made[step - 1]])
     for step, context in enumerate(islice(contexts(n_features, seed=1), 200), start=1):
         made.append(deployment.decide(context, None, time.time()))
-        deployment.reward(step, "", 0.1 * step, time.time())
+        rewards.reward(deployment, step, "", 0.1 * step, time.time())
     return made[-1]
 
 

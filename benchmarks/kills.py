@@ -38,7 +38,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 def serve(path: str, port: int) -> None:
     """The service in a process of its own."""
-    from greedyfirst.service.serving import serve
+    from greedyfirst.service.server import serve
 
     serve(path, port=port)
 
@@ -160,8 +160,8 @@ class Server:
 
 def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[str]:
     """What is wrong: with the clients' answers, the log, or the counters."""
-    from greedyfirst.service.events import Decided, Rewarded
-    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.service.log.events import Decided, Rewarded
+    from greedyfirst.service.log.sqlite_log import SqliteLog
 
     found = [sentence for client in clients for sentence in client.wrong]
     log = SqliteLog(path)

@@ -27,11 +27,13 @@ from uuid import uuid4
 
 import msgspec
 
-from greedyfirst.service import events, restoring
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.log import Entry
-from greedyfirst.service.specification import Specification
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import rewards
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.snapshots import save
+from greedyfirst.service.state.specification import Specification
 from load import POLICY, contexts, specification
 
 HERE = Path(__file__).parent
@@ -135,12 +137,12 @@ def write_history(path: Path, n_features: int, n_decisions: int) -> None:
         waiting[step] = deployment.decide(context, None, at)
         add(waiting[step], key=uuid4().hex)
         if step % 10:
-            _, caused = deployment.reward(step, "", float(context["x0"]), at)  # type: ignore[arg-type]
+            _, caused = rewards.reward(deployment, step, "", float(context["x0"]), at)  # type: ignore[arg-type]
             for event in caused:
                 add(event)
         del waiting[step]
     log.append(entries)
-    log.save_snapshot(POLICY, seq, restoring.save(deployment)())
+    log.save_snapshot(POLICY, seq, save(deployment)())
     log.close()
 
 

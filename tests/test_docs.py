@@ -16,8 +16,8 @@ import pytest
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
-from greedyfirst.service.access_keys import AccessKey, add_key
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.access_keys import AccessKey, add_key
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from service_process import service_process
 
 ROOT = Path(__file__).parents[1]

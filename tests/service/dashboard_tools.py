@@ -14,11 +14,11 @@ from html.parser import HTMLParser
 
 from litestar.testing import TestClient
 
-from greedyfirst.service.access import Access, hashed
-from greedyfirst.service.access_keys import AccessKey
-from greedyfirst.service.application import make_application
+from greedyfirst.service.http.application import make_application
+from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.log.access_keys import AccessKey
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.sqlite_log import SqliteLog
 
 HTML = {"Accept": "text/html"}
 KEYS = {"anna": "admin", "dora": "decider", "rita": "reader"}

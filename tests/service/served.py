@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 from litestar.testing import TestClient
 
-from greedyfirst.service.access import Access
-from greedyfirst.service.application import make_application
-from greedyfirst.service.restoring import save
+from greedyfirst.service.http.application import make_application
+from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.state.snapshots import save
 
 Start = Callable[..., AbstractContextManager[TestClient[Any]]]
 

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
 from reference_service import WAIT, Reference
 from served import BY, Clock, running
 
-from greedyfirst.service import restoring
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring, snapshots
 
 FEATURES: list[dict[str, Any]] = [
     {"kind": "numeric", "name": "x"},
@@ -192,8 +192,8 @@ class Requests(RuleBasedStateMachine):
             log.check()
             quick, _ = restoring.restore(log, "p")
             slow, _ = restoring.restore(log, "p", snapshots=False)
-            assert restoring.save(quick)() == restoring.save(slow)()
-            assert slow.departures == 0
+            assert snapshots.save(quick)() == snapshots.save(slow)()
+            assert slow.mismatches == 0
             assert slow.agent.buffer.tobytes() == self.reference.agent.buffer.tobytes()
         log.close()
         self.folder.cleanup()

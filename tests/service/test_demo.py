@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from greedyfirst.cli import main
-from greedyfirst.service import restoring, views
-from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, fill
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, simulate_trial
+from greedyfirst.service.http import views
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import restoring
 
 NOW = 1_800_000_000.0
 
@@ -17,7 +18,7 @@ NOW = 1_800_000_000.0
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     made = tmp_path_factory.mktemp("demo") / "demo.db"
-    fill(made, now=NOW)
+    simulate_trial(made, now=NOW)
     return made
 
 
@@ -57,12 +58,12 @@ def test_times_are_in_order_and_end_now(log):
 
 def test_the_log_is_whole_and_its_decisions_can_be_made_again(log):
     assert log.check() == log.last()[0]
-    assert restoring.replay_last(log, "dosing", 300) == (300, 0)
+    assert restoring.recompute_last(log, "dosing", 300) == (300, 0)
 
 
 def test_a_log_with_policies_is_refused_with_a_sentence(path):
     with pytest.raises(ValueError, match=r"demo\.db has policies already; the demo needs a new"):
-        fill(path)
+        simulate_trial(path)
     command = [sys.executable, "-m", "greedyfirst", "serve", "--demo", "--db", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2

@@ -12,8 +12,9 @@ import pytest
 from failing_disk import FailingDisk
 from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
 
-from greedyfirst.service.log import LogFailed
-from greedyfirst.service.sqlite_log import SqliteLog
+from greedyfirst.service.errors import LogFailedError
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state import rewards
 
 ERRORS = [apsw.IOError, apsw.FullError]
 KEY = {"Idempotency-Key": "k"}
@@ -136,7 +137,7 @@ def test_a_decision_that_reached_the_log_in_spite_of_a_failure_is_the_answer_to_
 
     def appended_but_failed(self: SqliteLog, entries: Any) -> None:
         append(self, entries)
-        raise LogFailed("after the commit")
+        raise LogFailedError("after the commit")
 
     url, body = "/v1/policies/dose/decisions", {"context": CONTEXT}
     with start() as client:
@@ -155,7 +156,7 @@ def test_a_decision_that_reached_the_log_in_spite_of_a_failure_is_the_answer_to_
 def test_a_snapshot_that_cannot_be_kept_loses_nothing(
     start: Start, disk: FailingDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("greedyfirst.service.logged_policies.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("greedyfirst.service.service.SNAPSHOT_EVERY", 5)
     saved = SqliteLog.save_snapshot
     broken: list[int] = []
 
@@ -184,19 +185,17 @@ def test_a_snapshot_that_cannot_be_kept_loses_nothing(
 def test_an_error_half_way_makes_the_state_again(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from greedyfirst.service.deployment import Deployment
+    learn = rewards.learn
 
-    update = Deployment.update
-
-    def broken(self: Deployment, *args: Any) -> Any:
-        update(self, *args)
+    def broken(*args: Any) -> Any:
+        learn(*args)
         raise RuntimeError("after the state was changed")
 
     with start() as client:
         create(client)
         decision = decide(client)["decision_id"]
         with monkeypatch.context() as patched:
-            patched.setattr(Deployment, "update", broken)
+            patched.setattr(rewards, "learn", broken)
             answer = client.put(f"/v1/decisions/{decision}/reward", json={"value": 1.0})
             assert answer.status_code == 500
             assert client.get("/v1/policies/dose").status_code == 503

@@ -59,19 +59,19 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each on disk before it is answered."""
     _need_extra()
-    from greedyfirst.service.serving import check_address
-    from greedyfirst.service.serving import serve as run
+    from greedyfirst.service.server import check_address
+    from greedyfirst.service.server import serve as run
 
     with ExitStack() as until_it_ends:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
-            from greedyfirst.service.demo import SPECIFICATION, fill
+            from greedyfirst.service.demo import SPECIFICATION, simulate_trial
 
             check_address(host, port)
             if db is None:
                 db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
             typer.echo("simulating a dosing trial; this takes a few seconds")
-            fill(db)
+            simulate_trial(db)
             typer.echo(f"open {address}/policies/{SPECIFICATION.name}")
         db = db or _DEFAULT
         run(
@@ -92,9 +92,9 @@ def add_key(
 ) -> None:
     """Make a key and show it, once; only its hash is kept."""
     _need_extra()
-    from greedyfirst.service import access_keys
-    from greedyfirst.service.access import ROLES, hashed, new_key
-    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.service.http.middleware import ROLES, hashed, new_key
+    from greedyfirst.service.log import access_keys
+    from greedyfirst.service.log.sqlite_log import SqliteLog
     from greedyfirst.validation import choice
 
     choice("role", role, ROLES)
@@ -111,7 +111,7 @@ def add_key(
 def list_keys(db: Database = _DEFAULT) -> None:
     """Names and roles of all keys."""
     _need_extra()
-    from greedyfirst.service.access_keys import all_keys
+    from greedyfirst.service.log.access_keys import all_keys
 
     for key in all_keys(_existing(db)):
         typer.echo(f"{key.name}\t{key.role}")
@@ -123,7 +123,7 @@ def remove_key(
 ) -> None:
     """Take a key out of use."""
     _need_extra()
-    from greedyfirst.service import access_keys
+    from greedyfirst.service.log import access_keys
 
     if not access_keys.remove_key(_existing(db), name):
         raise ValueError(f"there is no key of the name {name!r}")
@@ -136,14 +136,14 @@ def check_log(
 ) -> None:
     """Read the whole log, check its seals, and make the last decisions again."""
     _need_extra()
-    from greedyfirst.service.restoring import replay_last
-    from greedyfirst.service.sqlite_log import SqliteLog
+    from greedyfirst.service.log.sqlite_log import SqliteLog
+    from greedyfirst.service.state.restoring import recompute_last
 
     opened = SqliteLog(_existing(db))
     try:
         typer.echo(f"{opened.check()} entries, all as they were written")
         for entry in opened.policies():
-            again, differ = replay_last(opened, entry.policy, last)
+            again, differ = recompute_last(opened, entry.policy, last)
             typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
             if differ:
                 raise ValueError(f"policy {entry.policy} cannot be made again from this log")

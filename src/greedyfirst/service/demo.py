@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from greedyfirst.service.events import Value
+from greedyfirst.service.log.events import Value
+from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.specification import (
+from greedyfirst.service.state.specification import (
     CategoricalFeature,
     NumericFeature,
     PolicyDescription,
     Specification,
 )
-from greedyfirst.service.sqlite_log import SqliteLog
 
 DAY = 86_400.0
 DAYS, PATIENTS_A_DAY = 120, 20
@@ -55,8 +55,8 @@ _EFFECTS = {
 }
 
 
-def fill(path: str | Path, *, now: float | None = None) -> None:
-    """Fill the log in the file ``path`` with the trial, which ends at ``now``."""
+def simulate_trial(path: str | Path, *, now: float | None = None) -> None:
+    """Write the trial, which ends at ``now``, into the log in the file ``path``."""
     log = SqliteLog(path)
     known = log.policies()
     log.close()
@@ -66,7 +66,7 @@ def fill(path: str | Path, *, now: float | None = None) -> None:
 
 
 class Trial:
-    """Patients who come, and how they fare."""
+    """Patients who come, and their rewards."""
 
     def __init__(self, path: str | Path, end: float) -> None:
         self._end = end

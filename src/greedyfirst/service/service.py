@@ -1,85 +1,170 @@
-"""The service behind HTTP: each request is counted once, and on disk when it is answered."""
+"""The decision service behind HTTP: what each request does.
+
+Requests run one after the other on the event loop. Each checks once that the log can be written,
+changes the state, adds its events to the journal, and is answered when they are on disk.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from greedyfirst.service import events, people, restoring, views
-from greedyfirst.service.contexts import plain, same_context
-from greedyfirst.service.deployment import Deployment
-from greedyfirst.service.events import Decided, Decision
-from greedyfirst.service.log import Entry
-from greedyfirst.service.logged_policies import LoggedPolicies
-from greedyfirst.service.messages import DecisionView, RewardAnswer
-from greedyfirst.service.refusals import Conflict, Invalid, Unavailable, Unknown
-from greedyfirst.service.relearning import check_fill, relearned
-from greedyfirst.service.specification import Features, Specification
+from greedyfirst.service.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    RequestError,
+    UnavailableError,
+)
+from greedyfirst.service.log import entries, events
+from greedyfirst.service.log.decision_view import DecisionView, decision_view
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.log import Log
+from greedyfirst.service.state import administration, relearning, restoring, rewards
+from greedyfirst.service.state.contexts import same_context
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.deployments import Deployments
+from greedyfirst.service.state.snapshots import save
+from greedyfirst.service.state.specification import Features, Specification
 
+SNAPSHOT_EVERY = 5000
+_BYTES_PER_ENTRY = 1000
 _STEP = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 _OTHER_REQUEST = "Idempotency-Key was used for another request"
 
 
-class DecisionService(LoggedPolicies):
-    """What requests ask for."""
+class DecisionService:
+    """What requests ask for.
 
-    def _known(self, policy: str, key: str | None) -> Entry | None:
-        """The entry of an earlier request with this key."""
-        if key is None:
-            return None
-        if not 1 <= len(key) <= 200:
-            raise Invalid("Idempotency-Key must have 1 to 200 characters")
-        return self._working().with_key(policy, key)
+    Every method that changes something is a coroutine: it returns when the change is on disk. After
+    a failure of the disk everything is refused with :class:`UnavailableError` until the log can be
+    opened again; the state is then restored from it.
 
-    async def create(self, specification: Specification) -> tuple[Deployment, bool]:
-        """Create a policy; False if it is there already, with the same specification."""
-        self._working()
-        self._check_not_busy(specification.name)
-        known = self.deployments.get(specification.name)
-        if known is not None:
-            if known.specification != specification:
-                raise Conflict(f"there is another policy named {specification.name!r}")
-            await self.durable()
-            return known, False
-        specification.check()
-        seed = specification.seed
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-        created = events.Created(specification=specification, seed=seed)
-        recall = self._recall_of(specification.name)
-        self._busy.add(specification.name)
-        try:  # in a thread, since it may have to compile the policy
-            deployment = await asyncio.to_thread(Deployment.begin, created, recall)
-        except ValueError as error:
-            raise Invalid(str(error)) from None
-        finally:
-            self._busy.discard(specification.name)
-        self._working().add(created, at=self._now(), policy=specification.name)
-        self.deployments[specification.name] = deployment
-        gc.freeze()
-        await self.durable()
-        return deployment, True
+    Parameters
+    ----------
+    open_log
+        Opens the log; called again after a failure.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(
+        self, open_log: Callable[[], Log], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._running = Deployments(open_log)
+        self._clock = clock
+        #: Deployments that a thread works on.
+        self._busy: set[str] = set()
+
+    async def start(self) -> None:
+        """Open the log, restore every deployment, and begin to look after them."""
+        await self._running.start(self._expire_unless_busy)
+
+    async def stop(self) -> None:
+        """Write what is left, with a snapshot of each deployment, and close the log."""
+        await self._running.stop()
+
+    def _expire_unless_busy(self, journal: Journal, deployment: Deployment) -> None:
+        if deployment.name not in self._busy:
+            self._expire(journal, deployment)
+
+    # ---------------------------------------------------------------- common to all requests
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be answered."""
+        return self._running.ready
+
+    @property
+    def deployments(self) -> dict[str, Deployment]:
+        """All deployments by name."""
+        return self._running.by_name
+
+    def _working(self) -> Journal:
+        """The readiness check of a request; the journal to record its events in."""
+        journal = self._running.journal
+        if journal is None:
+            raise UnavailableError("nothing can be recorded at the moment; try again")
+        if journal.failure is not None:
+            raise UnavailableError(
+                f"nothing can be recorded at the moment ({journal.failure}); try again"
+            )
+        return journal
+
+    def _found(self, name: str) -> Deployment:
+        if name in self._busy:
+            raise UnavailableError(f"policy {name} is being made ready; try again soon")
+        deployment = self._running.by_name.get(name)
+        if deployment is None:
+            raise NotFoundError(f"there is no policy {name!r}")
+        return deployment
+
+    def _now(self) -> float:
+        """The time, which never goes back."""
+        running = self._running
+        running.latest = max(running.latest, self._clock())
+        return running.latest
+
+    def _expire(self, journal: Journal, deployment: Deployment) -> float:
+        """End a deployment's waits that are over; the time now."""
+        at = self._now()
+        if deployment.overdue(at):
+            with _changing(journal):
+                self._record(journal, deployment, at, rewards.expire(deployment, at))
+        return at
+
+    def _record(
+        self,
+        journal: Journal,
+        deployment: Deployment,
+        at: float,
+        caused: Sequence[AnyEvent],
+        key: str | None = None,
+    ) -> None:
+        """Add events to the journal; the first has the caller's key."""
+        name = deployment.name
+        for event in caused:
+            journal.add(event, at=at, policy=name, key=key)
+            key = None
+        entries_left = self._running.entries_left
+        left = entries_left.get(name, SNAPSHOT_EVERY) - len(caused)
+        if left <= 0:
+            size = deployment.agent.buffer.nbytes + 100 * len(deployment.pending)
+            left = max(SNAPSHOT_EVERY, size // _BYTES_PER_ENTRY)
+            journal.keep(name, save(deployment))
+        entries_left[name] = left
+
+    async def durable(self) -> None:
+        """Wait until everything done so far is on disk: no answer may tell of anything else."""
+        await self._working().durable()
+
+    # ---------------------------------------------------------------- decisions and rewards
 
     async def decide(
         self,
-        policy: str,
+        name: str,
         context: dict[str, Any],
         eligible_arms: Sequence[str] | None = None,
         key: str | None = None,
     ) -> Decision:
         """Choose an arm; the same key and body get the same answer."""
-        deployment, at = self._current(policy)
-        known = self._known(policy, key)
+        journal, deployment = self._working(), self._found(name)
+        at = self._expire(journal, deployment)
+        known = _with_key(journal, name, key)
         if known is None:
-            with self._changing():
+            with _changing(journal):
                 decided = deployment.decide(context, eligible_arms, at)
-                self._record(policy, at, [decided], key)
-            await self.durable()
+                self._record(journal, deployment, at, [decided], key)
+            await journal.durable()
             return decided.answer
         earlier = known.event
         eligible = None if eligible_arms is None else tuple(eligible_arms)
@@ -88,86 +173,163 @@ class DecisionService(LoggedPolicies):
             or earlier.eligible_arms != eligible
             or not same_context(earlier.context, context)
         ):
-            raise Invalid(_OTHER_REQUEST)
-        await self.durable()
+            raise InvalidError(_OTHER_REQUEST)
+        await journal.durable()
         return earlier.answer
 
-    async def reward(self, decision_id: str, value: float, part: str = "") -> RewardAnswer:
-        """Take the reward of a decision."""
-        policy, step = self._parsed(decision_id)
-        deployment, at = self._current(policy)
-        with self._changing():
-            outcome, caused = deployment.reward(step, part, value, at)
-            self._record(policy, at, caused)
-        await self.durable()
-        return RewardAnswer(decision_id=decision_id, outcome=outcome, value=value)
+    async def reward(self, decision_id: str, value: float, part: str = "") -> rewards.Outcome:
+        """Take the reward of a decision; what became of it."""
+        journal = self._working()
+        name, step = self._parsed(decision_id)
+        deployment = self._found(name)
+        at = self._expire(journal, deployment)
+        with _changing(journal):
+            outcome, caused = rewards.reward(deployment, step, part, value, at)
+            self._record(journal, deployment, at, caused)
+        await journal.durable()
+        return outcome
 
     def _parsed(self, decision_id: str) -> tuple[str, int]:
-        policy, _, step = decision_id.rpartition(":")
-        if policy not in self.deployments or not _STEP.fullmatch(step):
-            self._working()
-            raise Unknown(f"there is no decision {decision_id!r}")
-        return policy, int(step)
+        name, _, step = decision_id.rpartition(":")
+        if name not in self._running.by_name or not _STEP.fullmatch(step):
+            raise NotFoundError(f"there is no decision {decision_id!r}")
+        return name, int(step)
+
+    # ---------------------------------------------------------------- administration
+
+    async def create(self, specification: Specification) -> tuple[Deployment, bool]:
+        """Create a deployment; False if it is there already, with the same specification."""
+        self._working()
+        name = specification.name
+        if name in self._busy or name in self.deployments:
+            known = self._found(name)
+            if known.specification != specification:
+                raise ConflictError(f"there is another policy named {name!r}")
+            await self.durable()
+            return known, False
+        specification.check()
+        seed = specification.seed
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        created = events.Created(specification=specification, seed=seed)
+        recall = self._running.recall_of(name)
+        with self._held(name):  # in a thread, since it may have to compile the policy
+            try:
+                deployment = await asyncio.to_thread(Deployment.begin, created, recall)
+            except ValueError as error:
+                raise InvalidError(str(error)) from None
+        journal = self._working()
+        journal.add(created, at=self._now(), policy=name)
+        self.deployments[name] = deployment
+        gc.freeze()
+        await journal.durable()
+        return deployment, True
+
+    async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
+        """Answer an alarm, add or retire an arm, or import history."""
+        journal, deployment = self._working(), self._found(name)
+        at = self._expire(journal, deployment)
+        known = _with_key(journal, name, key)
+        if known is None:
+            with _changing(journal):
+                caused = administration.apply(deployment, action, at)
+                self._record(journal, deployment, at, [action, *caused], key)
+        elif known.body != entries.encode(action):
+            raise InvalidError(_OTHER_REQUEST)
+        await journal.durable()
+
+    async def change_schema(
+        self, name: str, schema: Features, backfill: dict[str, Any], who: str, why: str
+    ) -> int:
+        """Change the features and learn everything again; the schema's new version."""
+        journal, deployment = self._working(), self._found(name)
+        self._expire(journal, deployment)
+        changed = relearning.change(deployment, schema, backfill, who, why)
+        if changed is None:
+            await journal.durable()
+            return deployment.schema_version
+        with self._held(name):
+            await journal.durable()
+            past = restoring.past_of(self.log, name)
+            successor = await asyncio.to_thread(relearning.relearned, deployment, changed, past)
+        journal = self._working()
+        if self.deployments.get(name) is not deployment:
+            raise UnavailableError("the log was opened again meanwhile; try again")
+        with _changing(journal):
+            raised = relearning.adopt(deployment, successor)
+            self._record(journal, deployment, self._now(), [changed, *raised])
+        await journal.durable()
+        return changed.version
+
+    @contextmanager
+    def _held(self, name: str) -> Iterator[None]:
+        """Refuse requests to a deployment while a thread works on it."""
+        self._busy.add(name)
+        try:
+            yield
+        finally:
+            self._busy.discard(name)
+
+    # ---------------------------------------------------------------- reading
+
+    @property
+    def log(self) -> Log:
+        """The log, for reading."""
+        return self._working().log
+
+    def deployment(self, name: str) -> Deployment:
+        """The deployment of this name."""
+        self._working()
+        return self._found(name)
+
+    async def settled(self, name: str) -> Deployment:
+        """The deployment of this name, once everything done so far is on disk."""
+        await self.durable()
+        return self.deployment(name)
 
     def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
-        policy, step = self._parsed(decision_id)
-        entries = self._working().about(policy, step)
-        if not entries:
-            raise Unknown(f"there is no decision {decision_id!r}")
-        return entries
+        journal = self._working()
+        about = journal.about(*self._parsed(decision_id))
+        if not about:
+            raise NotFoundError(f"there is no decision {decision_id!r}")
+        return about
 
     def decision_view(self, decision_id: str) -> DecisionView:
         """A decision and what came of it."""
-        entries = self.decision(decision_id)
-        summed = self.policy(entries[0].policy).specification.rewards == "sum"
-        return views.decision_view(entries, summed=summed)
+        about = self.decision(decision_id)
+        summed = self._found(about[0].policy).specification.rewards == "sum"
+        return decision_view(about, summed=summed)
 
-    def audit(self, policy: str, before: int | None, limit: int) -> list[Entry]:
+    def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
         """What people and the diversity test did, newest first."""
-        self.policy(policy)
-        return self.log.audit(policy, before, limit)
+        log = self.log
+        self._found(name)
+        return log.audit(name, before, limit)
 
-    async def replay(self, decision_id: str) -> tuple[Decision, Decision]:
-        """A decision as it was logged, and as the state of that time makes it again."""
+    async def recompute(self, decision_id: str) -> tuple[Decision, Decision]:
+        """A decision as it was logged, and as the state of that time gives it."""
         await self.durable()
         entry = self.decision(decision_id)[0]
-        return await asyncio.to_thread(restoring.decide_again, self.log, entry)
+        return await asyncio.to_thread(restoring.recompute, self.log, entry)
 
-    async def act(self, policy: str, event: people.Act, key: str | None) -> None:
-        """What a person does: answers an alarm, adds or retires an arm, brings history."""
-        deployment, at = self._current(policy)
-        known = self._known(policy, key)
-        if known is None:
-            with self._changing():
-                caused = people.act(deployment, event, at)
-                self._record(policy, at, [event, *caused], key)
-        elif known.body != events.encode(event):
-            raise Invalid(_OTHER_REQUEST)
-        await self.durable()
 
-    async def change_schema(
-        self, policy: str, schema: Features, fill: dict[str, Any], who: str, why: str
-    ) -> int:
-        """Give the policy other features; all it learned is learned again. The new version."""
-        deployment, _ = self._current(policy)
-        fill = plain(fill)
-        check_fill(deployment, schema, fill)
-        if schema == deployment.encoding and fill.items() <= deployment.fill.items():
-            await self.durable()
-            return deployment.schema_version
-        version = deployment.schema_version + 1
-        changed = events.SchemaChanged(version=version, schema=schema, fill=fill, who=who, why=why)
-        self._busy.add(policy)
-        try:
-            await self.durable()
-            past = restoring.past_of(self.log, policy)
-            successor = await asyncio.to_thread(relearned, deployment, changed, past)
-        finally:
-            self._busy.discard(policy)
-        with self._changing():
-            if self.deployments.get(policy) is not deployment:
-                raise Unavailable("the log was opened again meanwhile; try again")
-            self._record(policy, self._now(), [changed, *deployment.adopt(successor)])
-        await self.durable()
-        return version
+def _with_key(journal: Journal, name: str, key: str | None) -> Entry | None:
+    """The entry of an earlier request with this key."""
+    if key is None:
+        return None
+    if not 1 <= len(key) <= 200:
+        raise InvalidError("Idempotency-Key must have 1 to 200 characters")
+    return journal.with_key(name, key)
+
+
+@contextmanager
+def _changing(journal: Journal) -> Iterator[None]:
+    """Have the state restored from the log where a change to it breaks half-way."""
+    try:
+        yield
+    except RequestError:
+        raise
+    except Exception as error:
+        journal.fail(f"the state has to be made again: {type(error).__name__}")
+        raise

@@ -13,7 +13,7 @@ from typing import Any
 from litestar import Request, Response, get
 from litestar.params import FromPath
 
-from greedyfirst.service.refusals import Unknown
+from greedyfirst.service.errors import NotFoundError
 
 #: Name: the package that has it, its place there, and what it is.
 _ASSETS = {
@@ -57,7 +57,7 @@ def plotly_styles() -> tuple[str, ...]:
 async def asset(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[bytes]:
     """An asset; no key is needed for it."""
     if name not in _ASSETS:
-        raise Unknown(f"there is no file {name!r}")
+        raise NotFoundError(f"there is no file {name!r}")
     headers = {"Cache-Control": _FOR_EVER, "Vary": "Accept-Encoding"}
     content = _content
     if "gzip" in request.headers.get("accept-encoding", ""):

@@ -2,7 +2,7 @@
 
 Each has a token made of a secret of this process and the name of the caller's key. A page of
 another site can neither read nor guess it. Browsers' own defences stand beside it: the key's cookie
-does not travel with requests of other sites, and the gate refuses their origin.
+does not travel with requests of other sites, and the middleware refuses their origin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from litestar import Request
 from litestar.exceptions import PermissionDeniedException
 
-from greedyfirst.service.gate import caller_of
+from greedyfirst.service.http.middleware import caller_of
 
 _SECRET = secrets.token_bytes(32)
 

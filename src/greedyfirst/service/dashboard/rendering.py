@@ -11,7 +11,7 @@ from litestar import Request, Response
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import assets, forms, wording
-from greedyfirst.service.gate import caller_of
+from greedyfirst.service.http.middleware import caller_of
 
 #: Of handlers whose answers are pages.
 PAGE = {"page": True}

@@ -11,30 +11,28 @@ from litestar.datastructures import State
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
-from greedyfirst.service import events, views
 from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
-from greedyfirst.service.dashboard.course_table import course_rows
+from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
-from greedyfirst.service.documentation import document_of
-from greedyfirst.service.gate import needs, signed
-from greedyfirst.service.messages import DiversityView
-from greedyfirst.service.refusals import Conflict, Invalid
+from greedyfirst.service.errors import ConflictError, InvalidError
+from greedyfirst.service.http import views
+from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.messages import DiversityView
+from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.answers import ANSWERS
 
 _AUDIT_ROWS = 20
 _MOST_CHARTS = 12
 _LONGEST = {"who": 200, "why": 2000}
 
 
-def _service(state: State) -> DecisionService:
-    service: DecisionService = state.service
-    return service
-
-
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
     """All policies; one whose schema is being changed stands as before."""
-    service = _service(state)
+    service = service_of(state)
     await service.durable()
     policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
     return page(request, "front.html", policies=policies, modes=wording.MODES)
@@ -49,7 +47,7 @@ async def policy_page(
     before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
-    service = _service(state)
+    service = service_of(state)
     await service.durable()
     return _policy_page(request, service, policy, answered=answered, before=before)
 
@@ -65,7 +63,7 @@ def _policy_page(
     refused: dict[str, str] | None = None,
 ) -> Response[str]:
     """``answered`` is the key of an answer just given, ``refused`` the fields of one refused."""
-    deployment = service.policy(policy)
+    deployment = service.deployment(policy)
     diversity = views.diversity_view(deployment)
     audit = [views.audit_entry(entry) for entry in service.audit(policy, before, _AUDIT_ROWS + 1)]
     done = None if answered is None else service.log.with_key(policy, answered[:200])
@@ -80,10 +78,11 @@ def _policy_page(
         since=_raised(service, policy) if diversity.open_alarms else {},
         statuses={arm.name: wording.arm_status(arm, diversity) for arm in diversity.arms},
         charts=_charted(diversity),
-        course=course_rows(deployment.course),
+        history=history_rows(deployment.history),
         audit=audit[:_AUDIT_ROWS],
         older=audit[_AUDIT_ROWS - 1].number if len(audit) > _AUDIT_ROWS else None,
         happened=wording.happened,
+        answers=ANSWERS,
         form_key=_new_key(),
         refused=refused,
         done=None if done is None else views.audit_entry(done),
@@ -120,12 +119,12 @@ async def answer_alarm(
 ) -> Response[Any]:
     """Take a person's answer to an alarm; the same form sent twice counts once."""
     fields = await forms.sent(request)
-    service = _service(state)
+    service = service_of(state)
     key = fields.get("key") or _new_key()
     try:
         resolved = _resolved(fields, request)
-        await service.act(policy, resolved, key)
-    except (Invalid, Conflict) as error:
+        await service.administer(policy, resolved, key)
+    except (InvalidError, ConflictError) as error:
         refused = fields | {"problem": error.sentence}
         await service.durable()
         return _policy_page(request, service, policy, status=error.status, refused=refused)
@@ -134,14 +133,14 @@ async def answer_alarm(
 
 def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events.Resolved:
     resolution: Any = fields.get("resolution")
-    if resolution not in wording.ANSWERED:
-        raise Invalid("Choose one of the three answers.")
+    if resolution not in ANSWERS:
+        raise InvalidError("Choose one of the three answers.")
     for name, longest in _LONGEST.items():
         text = fields.get(name, "")
         if not text:
-            raise Invalid("Say who you are." if name == "who" else "Say why: others will ask.")
+            raise InvalidError("Say who you are." if name == "who" else "Say why: others will ask.")
         if len(text) > longest:
-            raise Invalid(f"“{name.capitalize()}” can have {longest} characters at most.")
+            raise InvalidError(f"“{name.capitalize()}” can have {longest} characters at most.")
     return events.Resolved(
         arm=fields.get("arm", ""),
         resolution=resolution,
@@ -158,7 +157,7 @@ async def look_up(
     asked = number.strip()
     if asked.isascii() and asked.isdigit():
         asked = f"{policy}:{asked}"
-    _service(state).decision(asked)
+    service_of(state).decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
 
@@ -167,12 +166,12 @@ async def decision_page(
     request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
 ) -> Response[str]:
     """A decision in plain words, and made again from the log if that is asked for."""
-    service = _service(state)
+    service = service_of(state)
     await service.durable()
     view = service.decision_view(decision_id)
     again = None
     if request.url.path.endswith("/again"):
-        again = await service.replay(decision_id)
+        again = await service.recompute(decision_id)
     return page(
         request,
         "decision.html",

@@ -12,7 +12,7 @@ from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
 from greedyfirst.service.dashboard.rendering import page
-from greedyfirst.service.gate import COOKIE
+from greedyfirst.service.http.middleware import COOKIE
 
 
 @get("/sign-in")

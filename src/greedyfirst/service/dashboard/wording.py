@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from greedyfirst.service.messages import ArmDiversityView, AuditEntry, DecisionView, DiversityView
+from greedyfirst.service.http.messages import ArmDiversityView, AuditEntry, DiversityView
+from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.state.answers import ANSWERS
 
 PROBLEMS = {
     403: "This is not allowed",
@@ -24,11 +26,6 @@ MODES = {
     "greedy": "greedy: takes the arm with the highest expected reward",
     "fallback": "exploring: it also tries arms that look worse, to learn about them",
     "not tested": "not tested: the policy explores by its own rules",
-}
-ANSWERED = {
-    "explore": "Exploring was begun",
-    "drop": "The arm was dropped",
-    "hold": "The arm was kept, and is not tested any more",
 }
 _MOST_NAMED = 3
 _NAMED_FROM = 0.3
@@ -147,14 +144,10 @@ def happened(entry: AuditEntry) -> str:
         case "created":
             return "The policy was created."
         case "alarmed":
-            did = {
-                "hold": "a person is to decide",
-                "explore": "the policy began to explore",
-                "drop": "the arm was dropped",
-            }[event["answered"]]
+            did = ANSWERS[event["answered"]].answered
             return f"Alarm: the samples of {arm} were not diverse enough; {did}."
         case "resolved":
-            return f"{ANSWERED[event['resolution']]} ({arm})."
+            return f"{ANSWERS[event['resolution']].resolved} ({arm})."
         case "arm_added":
             return f"The arm {arm} was added."
         case "arm_retired":

@@ -1,0 +1,1 @@
+"""What speaks HTTP: the application, its middleware and its routes."""

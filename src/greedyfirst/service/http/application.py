@@ -1,0 +1,178 @@
+"""The application: routes, middleware and life cycle put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from litestar import Litestar, Request, Response, Router, get, route
+from litestar.connection import ASGIConnection
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.handlers import BaseRouteHandler
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+
+from greedyfirst.service import dashboard
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
+from greedyfirst.service.http import decisions, policies
+from greedyfirst.service.http.metrics import ServiceMetrics
+from greedyfirst.service.http.middleware import Access, Middleware, RateLimit, needs
+from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.service import DecisionService
+from greedyfirst.version import __version__
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+MOST_BYTES = 1_000_000
+BODY_SECONDS = 30.0
+PER_SECOND = 20_000.0
+_log = logging.getLogger("greedyfirst.service")
+
+
+@route("/healthz", http_method=["GET", "HEAD"], include_in_schema=False)
+async def healthz() -> dict[str, str]:
+    """The process is alive."""
+    return {"status": "alive"}
+
+
+@route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
+async def readyz(state: State) -> Response[dict[str, str]]:
+    """Requests can be answered."""
+    ready = state.service.ready
+    return Response(
+        {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503
+    )
+
+
+@get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    """The interface, for programs."""
+    return document_of(request.app)
+
+
+@get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")
+async def metrics(state: State) -> bytes:
+    """Prometheus reads this."""
+    text: bytes = state.metrics.text()
+    return text
+
+
+async def _nobody(_: ASGIConnection[Any, Any, Any, Any], __: BaseRouteHandler) -> None:
+    """Guards what Litestar serves beside the document; :func:`openapi` has the whole of it."""
+    raise NotFoundException
+
+
+def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Response[Any]:
+    """What went wrong, as a page for people and as JSON for programs."""
+    if dashboard.is_page(request):
+        return dashboard.problem_page(request, status, sentence)
+    return Response(
+        msgspec.json.encode({"status": status, "detail": sentence}),
+        status_code=status,
+        media_type="application/json",
+        headers={"Retry-After": "1"} if status == 503 else {},
+    )
+
+
+def _refused(request: Request[Any, Any, Any], error: RequestError) -> Response[Any]:
+    return _problem(request, error.status, error.sentence)
+
+
+def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    return _problem(request, 503, f"the log cannot be read at the moment ({error}); try again")
+
+
+def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+    status = 422 if error.status_code == 400 and error.extra else error.status_code
+    detail = error.detail
+    if status == 413:
+        detail = f"a body may have at most {request.app.request_max_body_size} bytes"
+    if isinstance(error.extra, list):
+        named = [f"{item.get('key', '')}: {item.get('message', '')}" for item in error.extra]
+        detail = "; ".join(named) or detail
+    return _problem(request, status, detail)
+
+
+def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _problem(request, 500, "something went wrong in the service; its log has the details")
+
+
+def make_application(
+    service: DecisionService,
+    *,
+    access: Access,
+    hosts: frozenset[str] | None = LOOPBACK,
+    per_second: float = PER_SECOND,
+    most_bytes: int = MOST_BYTES,
+    body_seconds: float = BODY_SECONDS,
+) -> Litestar:
+    """The application.
+
+    Parameters
+    ----------
+    service
+        What it serves; started and stopped with it.
+    access
+        The keys in force.
+    hosts
+        Names that requests may use for this service; None for any.
+    per_second, most_bytes, body_seconds
+        Limits of a client's requests, of a request's body, and of the time that the body takes.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        await service.start()
+        keys = asyncio.create_task(access.keep_fresh())
+        try:
+            yield
+        finally:
+            keys.cancel()
+            await service.stop()
+
+    interface = [*policies.HANDLERS, *decisions.HANDLERS, *policies.FURTHER_HANDLERS]
+    app = Litestar(
+        route_handlers=[
+            Router("/v1", route_handlers=interface),
+            dashboard.router,
+            healthz,
+            readyz,
+            openapi,
+            metrics,
+        ],
+        lifespan=[lifespan],
+        state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
+        exception_handlers={
+            RequestError: _refused,
+            LogFailedError: _failed,
+            DamagedLogError: _failed,
+            HTTPException: _http,
+            Exception: _unexpected,
+        },
+        request_max_body_size=most_bytes,
+        openapi_config=OpenAPIConfig(
+            title="greedyfirst",
+            version=__version__,
+            use_handler_docstrings=True,
+            render_plugins=[JsonRenderPlugin()],
+            openapi_router=Router(
+                "/schema", route_handlers=[], guards=[_nobody], include_in_schema=False
+            ),
+            components=Components(
+                security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}
+            ),
+        ),
+        logging_config=None,
+        debug=False,
+    )
+    # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
+    app.asgi_handler = Middleware(
+        app.asgi_handler, access, hosts, RateLimit(per_second), body_seconds
+    )
+    return app

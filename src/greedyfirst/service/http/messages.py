@@ -1,0 +1,178 @@
+"""The bodies of requests and answers, as structs; some answers are events or parts of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from greedyfirst.service.log.events import Alarmed, Decision, HistoryRow
+from greedyfirst.service.state.answers import AnswerName
+from greedyfirst.service.state.history import History
+from greedyfirst.service.state.specification import (
+    MOST_FEATURES,
+    Amount,
+    Feature,
+    Label,
+    Person,
+    Reason,
+    Specification,
+)
+
+
+class DecisionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A context by its features' names."""
+
+    context: dict[str, Any]
+    eligible_arms: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
+
+
+class RewardRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reward; ``part`` names one of several that are summed."""
+
+    value: Amount
+    part: Annotated[str, Meta(max_length=100)] = ""
+
+
+class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to do about an arm whose samples are not diverse enough."""
+
+    arm: Label
+    resolution: AnswerName
+    who: Person
+    why: Reason
+
+
+class ArmRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A new arm."""
+
+    arm: Label
+    who: Person
+    why: Reason
+    initial_pulls: Annotated[int, Meta(ge=0, le=10**6)] | None = None
+
+
+class RetirementRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An arm that is to be chosen no more."""
+
+    arm: Label
+    who: Person
+    why: Reason
+
+
+class HistoryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rows that were decided elsewhere."""
+
+    rows: Annotated[tuple[HistoryRow, ...], Meta(min_length=1, max_length=1000)]
+    who: Person
+    why: Reason
+
+
+class SchemaRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Other features; ``fill`` says what new ones were in all contexts so far."""
+
+    features: Annotated[tuple[Feature, ...], Meta(min_length=1, max_length=MOST_FEATURES)]
+    who: Person
+    why: Reason
+    intercept: bool = True
+    backfill: dict[str, Any] = msgspec.field(name="fill", default_factory=dict)
+
+
+#: What the interface calls a history.
+class Course(History):
+    """The points so far."""
+
+
+class RewardAnswer(Struct, frozen=True, kw_only=True):
+    """What became of a reward."""
+
+    decision_id: str
+    outcome: Literal["counted", "duplicate", "late"]
+    value: float
+
+
+class ArmView(Struct, frozen=True, kw_only=True):
+    """An arm."""
+
+    name: str
+    pulls: int
+    in_use: bool
+
+
+class PolicyView(Struct, frozen=True, kw_only=True):
+    """A policy and how it stands."""
+
+    name: str
+    specification: Specification
+    seed: int
+    schema_version: int
+    model_version: int
+    mode: Literal["greedy", "fallback", "not tested"]
+    arms: tuple[ArmView, ...]
+    decisions: int
+    #: Decisions whose reward has been learned; t of the diversity test counts these and imports.
+    joined: int
+    pending: int
+    late: int
+    defaulted: int
+    missing: int
+    imported: int
+    open_alarms: tuple[Alarmed, ...]
+
+
+class ArmDiversityView(Struct, frozen=True, kw_only=True):
+    """How diverse an arm's samples are."""
+
+    name: str
+    pulls: int
+    min_eigenvalue: float
+    threshold: float | None
+    samples_needed: int | None
+    weakest_direction: dict[str, float]
+    tripped_at: int | None
+    in_use: bool
+    watched: bool
+
+
+class DiversityView(Struct, frozen=True, kw_only=True):
+    """How diverse the samples are, and what the policy made of it."""
+
+    policy: str
+    rewards: int
+    mode: Literal["greedy", "fallback", "not tested"]
+    lambda0: float | None
+    switched_at: int | None
+    culprit: str | None
+    arms: tuple[ArmDiversityView, ...]
+    open_alarms: tuple[Alarmed, ...]
+
+
+class ReplayView(Struct, frozen=True, kw_only=True):
+    """A decision made again from the log."""
+
+    logged: Decision
+    replayed: Decision
+    same: bool
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """Something that a person or the diversity test did."""
+
+    number: int
+    at: float
+    event: dict[str, Any]
+
+
+class SchemaAnswer(Struct, frozen=True, kw_only=True):
+    """The schema's new version."""
+
+    policy: str
+    schema_version: int
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why a request was refused."""
+
+    status: int
+    detail: str

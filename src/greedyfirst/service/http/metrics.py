@@ -1,0 +1,57 @@
+"""Numbers for Prometheus, read from the deployments' states when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state import watching
+
+
+class ServiceMetrics(Collector):
+    """Counts that survive a restart, since they come from the log."""
+
+    def __init__(self, service: DecisionService) -> None:
+        self._service = service
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """The page that Prometheus reads."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics as they are now."""
+        service = self._service
+        ready = GaugeMetricFamily("greedyfirst_ready", "1 if requests can be met")
+        ready.add_metric([], float(service.ready))
+        yield ready
+        decisions = CounterMetricFamily("greedyfirst_decisions", "Decisions", labels=["policy"])
+        rewards = CounterMetricFamily(
+            "greedyfirst_rewards", "Rewards by what became of them", labels=["policy", "outcome"]
+        )
+        pending = GaugeMetricFamily(
+            "greedyfirst_pending", "Decisions that wait for their reward", labels=["policy"]
+        )
+        alarms = GaugeMetricFamily(
+            "greedyfirst_open_alarms", "Alarms that nobody has answered", labels=["policy"]
+        )
+        pulls = CounterMetricFamily(
+            "greedyfirst_pulls", "Rewards learned", labels=["policy", "arm"]
+        )
+        for name, deployment in service.deployments.items():
+            decisions.add_metric([name], deployment.agent.decisions)
+            for outcome in ("counted", "late", "defaulted", "missing", "imported"):
+                rewards.add_metric([name, outcome], getattr(deployment.counts, outcome))
+            pending.add_metric([name], len(deployment.pending))
+            alarms.add_metric([name], len(deployment.open_alarms))
+            for arm, pulled in zip(
+                deployment.agent.arm_names, watching.pulls(deployment.agent), strict=True
+            ):
+                pulls.add_metric([name, arm], float(pulled))
+        yield from (decisions, rewards, pending, alarms, pulls)

@@ -1,0 +1,104 @@
+"""The OpenAPI document: request bodies, which handlers read raw, and errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from litestar import Litestar
+from litestar.openapi.spec import Operation, RequestBody
+
+from greedyfirst.service.http.messages import (
+    AuditEntry,
+    Course,
+    DiversityView,
+    PolicyView,
+    Problem,
+    ReplayView,
+    RewardAnswer,
+    SchemaAnswer,
+)
+from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.log.events import Decision
+
+_ANSWERS = [
+    AuditEntry,
+    Course,
+    Decision,
+    DecisionView,
+    DiversityView,
+    PolicyView,
+    Problem,
+    ReplayView,
+    RewardAnswer,
+    SchemaAnswer,
+]
+
+
+def body_of(kind: type) -> type[Operation]:
+    """An operation whose request body is a ``kind``."""
+    schema = _inlined(kind)
+
+    @dataclass
+    class WithBody(Operation):
+        def __post_init__(self) -> None:
+            media: Any = {"application/json": {"schema": schema}}
+            self.request_body = RequestBody(content=media, required=True)
+
+    return WithBody
+
+
+def plain_operation(body: type, answer: type, parameters: dict[str, str]) -> type[Operation]:
+    """An operation of which the handler tells Litestar nothing: parameters by name and place."""
+    described: list[Any] = [
+        {"name": name, "in": place, "schema": {"type": "string"}, "required": place == "path"}
+        for name, place in parameters.items()
+    ]
+    media: Any = {
+        "application/json": {"schema": {"$ref": f"#/components/schemas/{answer.__name__}"}}
+    }
+
+    @dataclass
+    class Plain(body_of(body)):  # type: ignore[misc]
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.parameters = described
+            for response in self.responses.values():
+                response.content = media
+
+    return Plain
+
+
+def document_of(app: Litestar) -> dict[str, Any]:
+    """The document, with the errors of every operation, and answers as they are encoded."""
+    document: dict[str, Any] = app.openapi_schema.to_schema()
+    _, components = msgspec.json.schema_components(
+        _ANSWERS, ref_template="#/components/schemas/{name}"
+    )
+    document["components"]["schemas"] |= components
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    refusal = {"description": "Refused", "content": {"application/json": problem}}
+    for path in document["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("400", None)
+            operation["responses"] |= {"4XX": refusal, "503": refusal}
+    create = document["paths"]["/v1/policies"]["post"]["responses"]
+    create["200"] = create["201"] | {"description": "It is there already"}
+    return document
+
+
+def _inlined(kind: type) -> Any:
+    """The JSON schema of a struct, with what it refers to put in place."""
+    (schema,), components = msgspec.json.schema_components([kind], ref_template="{name}")
+
+    def put(node: Any) -> Any:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                return put(components[node["$ref"]])
+            return {key: put(value) for key, value in node.items() if key != "discriminator"}
+        if isinstance(node, (list, tuple)):
+            return [put(item) for item in node]
+        return node
+
+    return put(schema)

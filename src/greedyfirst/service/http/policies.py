@@ -1,0 +1,235 @@
+"""The routes of policies, version 1: to create, read and administer them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, Response, get, post, put
+from litestar.background_tasks import BackgroundTask
+from litestar.datastructures import State
+from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
+from litestar.response import File
+
+from greedyfirst.service.http import views
+from greedyfirst.service.http.bodies import parse
+from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.messages import (
+    ArmRequest,
+    AuditEntry,
+    Course,
+    DiversityView,
+    HistoryRequest,
+    PolicyView,
+    ResolutionRequest,
+    RetirementRequest,
+    SchemaAnswer,
+    SchemaRequest,
+)
+from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.openapi import body_of
+from greedyfirst.service.log import events
+from greedyfirst.service.log.export import write_parquet
+from greedyfirst.service.state.administration import Action
+from greedyfirst.service.state.contexts import plain
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import Features, Specification
+
+Key = Annotated[
+    str | None,
+    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
+]
+
+
+async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
+    """Do what an administrator asks for; the deployment after it."""
+    service = service_of(state)
+    await service.administer(policy, action, key)
+    return service.deployment(policy)
+
+
+@post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
+async def create_policy(state: State, body: RawBody) -> Response[PolicyView]:
+    """Create a policy: 201, or 200 if it is there already."""
+    specification = parse(body, Specification)
+    deployment, new = await service_of(state).create(specification)
+    return Response(views.policy_view(deployment), status_code=201 if new else 200)
+
+
+@get("/policies", guards=[needs("reader")])
+async def list_policies(state: State) -> list[PolicyView]:
+    """All policies; one whose schema is being changed stands as before."""
+    service = service_of(state)
+    await service.durable()
+    return [views.policy_view(deployment) for deployment in service.deployments.values()]
+
+
+@get("/policies/{policy:str}", guards=[needs("reader")])
+async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
+    """A policy and how it stands."""
+    return views.policy_view(await service_of(state).settled(policy))
+
+
+@get("/policies/{policy:str}/diversity", guards=[needs("reader")])
+async def diversity(state: State, policy: FromPath[str]) -> DiversityView:
+    """How diverse each arm's samples are."""
+    return views.diversity_view(await service_of(state).settled(policy))
+
+
+@get("/policies/{policy:str}/course", guards=[needs("reader")])
+async def course(state: State, policy: FromPath[str]) -> Course:
+    """How the policy has fared, at a few hundred points."""
+    history = (await service_of(state).settled(policy)).history
+    return Course(stride=history.stride, reward_sum=history.reward_sum, points=history.points)
+
+
+@post(
+    "/policies/{policy:str}/resolutions",
+    operation_class=body_of(ResolutionRequest),
+    guards=[needs("admin")],
+)
+async def resolve(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> DiversityView:
+    """Answer an alarm: explore, drop the arm, or hold on to greedy."""
+    asked = parse(body, ResolutionRequest)
+    resolved = events.Resolved(
+        arm=asked.arm,
+        resolution=asked.resolution,
+        who=signed(request, asked.who),
+        why=asked.why,
+    )
+    return views.diversity_view(await _administer(state, policy, resolved, key))
+
+
+@post("/policies/{policy:str}/arms", operation_class=body_of(ArmRequest), guards=[needs("admin")])
+async def add_arm(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Add an arm."""
+    asked = parse(body, ArmRequest)
+    added = events.ArmAdded(
+        arm=asked.arm,
+        initial_pulls=asked.initial_pulls,
+        who=signed(request, asked.who),
+        why=asked.why,
+    )
+    return views.policy_view(await _administer(state, policy, added, key))
+
+
+@post(
+    "/policies/{policy:str}/retirements",
+    operation_class=body_of(RetirementRequest),
+    guards=[needs("admin")],
+)
+async def retire_arm(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Retire an arm: it is chosen no more."""
+    asked = parse(body, RetirementRequest)
+    retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, retired, key))
+
+
+@post(
+    "/policies/{policy:str}/history",
+    operation_class=body_of(HistoryRequest),
+    guards=[needs("admin")],
+)
+async def import_history(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Learn from decisions that were made elsewhere."""
+    asked = parse(body, HistoryRequest)
+    rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in asked.rows)
+    imported = events.Imported(rows=tuple(rows), who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, imported, key))
+
+
+@put(
+    "/policies/{policy:str}/schema",
+    operation_class=body_of(SchemaRequest),
+    guards=[needs("admin")],
+)
+async def change_schema(
+    state: State, request: Request[Any, Any, Any], policy: FromPath[str], body: RawBody
+) -> SchemaAnswer:
+    """Give the policy other features; what it learned is learned again from the log."""
+    asked = parse(body, SchemaRequest)
+    schema = Features(features=asked.features, intercept=asked.intercept)
+    who = signed(request, asked.who)
+    version = await service_of(state).change_schema(policy, schema, asked.backfill, who, asked.why)
+    return SchemaAnswer(policy=policy, schema_version=version)
+
+
+@get("/policies/{policy:str}/audit", guards=[needs("reader")])
+async def audit(
+    state: State,
+    policy: FromPath[str],
+    before: Annotated[
+        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
+    ] = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+) -> list[AuditEntry]:
+    """What people and the diversity test did, newest first."""
+    service = service_of(state)
+    await service.durable()
+    return [views.audit_entry(entry) for entry in service.audit(policy, before, limit)]
+
+
+@get(
+    "/policies/{policy:str}/export",
+    guards=[needs("reader")],
+    media_type="application/vnd.apache.parquet",
+)
+async def export(state: State, policy: FromPath[str]) -> File:
+    """All decisions and their rewards as a Parquet file."""
+    service = service_of(state)
+    await service.settled(policy)
+    with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
+        path = Path(file.name)
+    try:
+        await asyncio.to_thread(write_parquet, service.log, policy, path)
+    except BaseException:
+        path.unlink()
+        raise
+    return File(
+        path=path,
+        filename=f"{policy}.parquet",
+        media_type="application/vnd.apache.parquet",
+        background=BackgroundTask(path.unlink),  # it has been sent
+    )
+
+
+HANDLERS = [create_policy, list_policies, get_policy]
+#: After those of decisions, in the reference for people.
+FURTHER_HANDLERS = [
+    diversity,
+    course,
+    resolve,
+    add_arm,
+    retire_arm,
+    import_history,
+    change_schema,
+    audit,
+    export,
+]

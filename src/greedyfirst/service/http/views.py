@@ -1,0 +1,82 @@
+"""Answers made from a deployment's state and its log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from greedyfirst.service.http.messages import (
+    ArmDiversityView,
+    ArmView,
+    AuditEntry,
+    DiversityView,
+    PolicyView,
+)
+from greedyfirst.service.log.entries import Entry, encode
+from greedyfirst.service.log.events import Imported
+from greedyfirst.service.state.deployment import Deployment
+
+
+def policy_view(deployment: Deployment) -> PolicyView:
+    """A policy and how it stands."""
+    report = deployment.agent.diversity()
+    counts = deployment.counts
+    mode: Any = report.mode
+    return PolicyView(
+        name=deployment.name,
+        specification=deployment.specification,
+        seed=deployment.agent.seed,
+        schema_version=deployment.schema_version,
+        model_version=deployment.model_version,
+        mode=mode,
+        arms=tuple(
+            ArmView(name=arm.name, pulls=arm.pulls, in_use=not arm.dropped) for arm in report.arms
+        ),
+        decisions=deployment.agent.decisions,
+        joined=deployment.agent.joined,
+        pending=len(deployment.pending),
+        late=counts.late,
+        defaulted=counts.defaulted,
+        missing=counts.missing,
+        imported=counts.imported,
+        open_alarms=tuple(deployment.open_alarms.values()),
+    )
+
+
+def diversity_view(deployment: Deployment) -> DiversityView:
+    """How diverse the samples are."""
+    report = deployment.agent.diversity()
+    mode: Any = report.mode
+    return DiversityView(
+        policy=deployment.name,
+        rewards=report.rewards,
+        mode=mode,
+        lambda0=report.lambda0,
+        switched_at=report.switched_at,
+        culprit=report.culprit,
+        arms=tuple(
+            ArmDiversityView(
+                name=arm.name,
+                pulls=arm.pulls,
+                min_eigenvalue=arm.min_eigenvalue,
+                threshold=arm.threshold,
+                samples_needed=arm.samples_needed,
+                weakest_direction=arm.weakest_direction,
+                tripped_at=arm.tripped_at,
+                in_use=not arm.dropped,
+                watched=arm.watched,
+            )
+            for arm in report.arms
+        ),
+        open_alarms=tuple(deployment.open_alarms.values()),
+    )
+
+
+def audit_entry(entry: Entry) -> AuditEntry:
+    """An entry of the audit list; imported rows are only counted."""
+    event = entry.event
+    shown: dict[str, Any] = msgspec.json.decode(encode(event))
+    if isinstance(event, Imported):
+        shown["rows"] = len(event.rows)
+    return AuditEntry(number=entry.seq, at=entry.at, event=shown)

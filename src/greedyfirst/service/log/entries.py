@@ -1,0 +1,70 @@
+"""An event as the log keeps it: an entry with a number, a time and a seal."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import NamedTuple
+
+import msgspec
+
+from greedyfirst.service.errors import DamagedLogError
+from greedyfirst.service.log.events import AnyEvent, Decided, Event, Expired, Rewarded
+
+#: The seal before the first entry.
+GENESIS = bytes(32)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyEvent)
+
+
+class Entry(NamedTuple):
+    """An event in the log, numbered 1, 2, … over all deployments."""
+
+    seq: int
+    at: float  # seconds since 1970
+    policy: str  # the deployment's name
+    kind: str
+    step: int | None  # the decision it is about
+    key: str | None  # the caller's idempotency key
+    body: bytes  # the event as JSON
+
+    @classmethod
+    def of(cls, event: Event, *, seq: int, at: float, policy: str, key: str | None) -> Entry:
+        """The entry of an event."""
+        return cls(seq, at, policy, kind_of(event), step_of(event), key, _encoder.encode(event))
+
+    @property
+    def event(self) -> AnyEvent:
+        """The event itself."""
+        try:
+            event: AnyEvent = _decoder.decode(self.body)
+        except msgspec.MsgspecError as error:
+            raise DamagedLogError(f"entry {self.seq} of the log cannot be read: {error}") from None
+        return event
+
+
+def encode(event: Event) -> bytes:
+    """The event as the log keeps it."""
+    return _encoder.encode(event)
+
+
+def kind_of(event: Event) -> str:
+    """The event's name in the log."""
+    return str(event.__struct_config__.tag)
+
+
+def step_of(event: Event) -> int | None:
+    """The decision that an event is about."""
+    if isinstance(event, Decided):
+        return event.answer.step
+    if isinstance(event, (Rewarded, Expired)):
+        return event.step
+    return None
+
+
+def seal(before: bytes, entry: Entry) -> bytes:
+    """The seal of an entry: a hash of it and of the seal before it, which shows any later edit."""
+    head = struct.pack("<qd", entry.seq, entry.at)
+    names = f"{entry.policy}\0{entry.key or ''}\0".encode()
+    return hashlib.sha256(before + head + names + entry.body).digest()

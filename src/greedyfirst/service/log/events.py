@@ -1,0 +1,166 @@
+"""The events of the log: everything that ever changes a deployment's state, as plain data.
+
+A deployment's state follows from its events, in their order. They are kept as JSON, so that any
+program can read them years later. What a request may say is checked when it comes, not here: what
+is in the log must be readable.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from greedyfirst.service.state.answers import AnswerName
+from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.watching import Mode
+
+Value = float | int | str | bool
+
+
+class Event(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Something that happened to a deployment."""
+
+
+class Created(Event, frozen=True, kw_only=True, tag="created"):
+    """The deployment begins."""
+
+    specification: Specification
+    seed: int
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """The answer to a request for a decision."""
+
+    decision_id: str
+    policy: str
+    arm: str
+    #: "greedy", "forced" (an initial pull or forced sample), "fallback" after a switch, "policy"
+    #: for policies that explore by themselves.
+    mode: Mode
+    #: Its number among the policy's decisions.
+    step: int
+    #: Seconds since 1970.
+    at: float
+    #: How many times the model had learned something.
+    model_version: int
+    schema_version: int
+    expected_rewards: dict[str, float]
+    #: Of the chosen arm: coefficient times value, by encoded feature; they add up to its linear
+    #: predictor, which for linear rewards is the expected reward.
+    contributions: dict[str, float]
+
+
+class Decided(Event, frozen=True, kw_only=True, tag="decided"):
+    """An arm was chosen."""
+
+    context: dict[str, Value]
+    eligible_arms: tuple[str, ...] | None
+    answer: Decision
+
+
+class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
+    """A reward came: within the wait ("counted"), or after it ("late", and not learned)."""
+
+    step: int
+    part: str
+    value: float
+    outcome: Literal["counted", "late"]
+
+
+class Expired(Event, frozen=True, kw_only=True, tag="expired"):
+    """A decision's wait was over; ``learned`` is the sum or the default, None for nothing."""
+
+    step: int
+    learned: float | None
+
+
+class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
+    """An arm's samples were found not to be diverse enough, after ``rewards`` rewards."""
+
+    arm: str
+    rewards: int
+    min_eigenvalue: float
+    threshold: float | None
+    weakest_direction: dict[str, float]
+    answered: AnswerName
+
+
+class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
+    """A person answered an alarm, or decided without one."""
+
+    arm: str
+    resolution: AnswerName
+    who: str
+    why: str
+
+
+class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
+    """A new arm."""
+
+    arm: str
+    initial_pulls: int | None
+    who: str
+    why: str
+
+
+class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
+    """An arm that is never chosen any more."""
+
+    arm: str
+    who: str
+    why: str
+
+
+class HistoryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A context, the arm that it got elsewhere, and the reward."""
+
+    context: dict[str, Any]
+    arm: str
+    reward: float
+
+
+class Imported(Event, frozen=True, kw_only=True, tag="imported"):
+    """Rows that were not decided here."""
+
+    rows: tuple[HistoryRow, ...]
+    who: str
+    why: str
+
+
+class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
+    """New features: all that was learned is learned again from the log, encoded anew.
+
+    ``backfill`` has the values of new features in all contexts so far.
+    """
+
+    version: int
+    schema: Features
+    backfill: dict[str, Value] = msgspec.field(name="fill")
+    who: str
+    why: str
+
+
+AnyEvent = (
+    Created
+    | Decided
+    | Rewarded
+    | Expired
+    | Alarmed
+    | Resolved
+    | ArmAdded
+    | ArmRetired
+    | Imported
+    | SchemaChanged
+)
+#: Events that a person or the test of diversity caused; the others are the daily work.
+AUDITED = (
+    "created",
+    "alarmed",
+    "resolved",
+    "arm_added",
+    "arm_retired",
+    "imported",
+    "schema_changed",
+)

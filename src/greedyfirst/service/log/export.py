@@ -1,0 +1,79 @@
+"""The log as a Parquet file: a row per decision, with its context and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from greedyfirst.service.log.decision_view import decision_view
+from greedyfirst.service.log.events import Created, SchemaChanged
+from greedyfirst.service.log.log import Log
+from greedyfirst.service.state.specification import Feature, NumericFeature
+from greedyfirst.tables.columns import level_of
+
+_ROWS = 5000
+_COLUMNS = [
+    ("decision_id", pa.string()),
+    ("step", pa.int64()),
+    ("at", pa.timestamp("us", tz="UTC")),
+    ("arm", pa.string()),
+    ("mode", pa.string()),
+    ("model_version", pa.int64()),
+    ("schema_version", pa.int64()),
+    ("expected_reward", pa.float64()),
+    ("status", pa.string()),
+    ("learned", pa.float64()),
+]
+
+
+def write_parquet(log: Log, policy: str, path: Path) -> None:
+    """Write all decisions of a deployment, a few thousand at a time."""
+    numeric: dict[str, bool] = {}  # in every version of the schema
+    summed = False
+    for entry in log.audit(policy, limit=10**6):
+        if entry.kind not in ("created", "schema_changed"):
+            continue
+        event = entry.event
+        features: tuple[Feature, ...] = ()
+        if isinstance(event, SchemaChanged):
+            features = event.schema.features
+        elif isinstance(event, Created):
+            features = event.specification.features
+            summed = event.specification.rewards == "sum"
+        for feature in features:
+            is_number = isinstance(feature, NumericFeature)
+            numeric[feature.name] = numeric.get(feature.name, True) and is_number
+    contexts = [
+        (f"context.{name}", pa.float64() if numeric[name] else pa.string())
+        for name in sorted(numeric)
+    ]
+    schema = pa.schema([*_COLUMNS, *contexts])
+    with pq.ParquetWriter(path, schema) as writer:
+        rows = []
+        for row in _rows(log, policy, numeric, summed):
+            rows.append(row)
+            if len(rows) == _ROWS:
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+                rows = []
+        writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def _rows(
+    log: Log, policy: str, numeric: dict[str, bool], summed: bool
+) -> Iterator[dict[str, Any]]:
+    for entry in log.read(policy):
+        if entry.kind != "decided" or entry.step is None:
+            continue
+        view = decision_view(log.about(policy, entry.step), summed=summed)
+        answer = view.answer
+        row = {name: getattr(answer, name, None) for name, _ in _COLUMNS}
+        row["at"] = int(answer.at * 1e6)
+        row["expected_reward"] = answer.expected_rewards[answer.arm]
+        row["status"], row["learned"] = view.status, view.learned
+        for name, value in view.context.items():
+            row[f"context.{name}"] = float(value) if numeric[name] else level_of(value)
+        yield row

@@ -1,0 +1,55 @@
+"""What the service needs of a durable log. A log in another store than SQLite is one more file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from greedyfirst.service.log.entries import Entry
+
+
+class Log(Protocol):
+    """An append-only log of entries, and a cache of snapshots beside it.
+
+    Methods raise :class:`~greedyfirst.service.errors.LogFailedError` when the disk fails, and leave
+    the log readable once it is back.
+    """
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add entries; they are on disk, all of them, when this returns."""
+
+    def last(self) -> tuple[int, float]:
+        """Number and time of the last entry, zeros if there is none."""
+
+    def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
+        """A deployment's entries in order, with after < seq < before."""
+
+    def about(self, policy: str, step: int) -> list[Entry]:
+        """The entries about a decision, in order."""
+
+    def with_key(self, policy: str, key: str) -> Entry | None:
+        """The entry with this idempotency key."""
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """The policy and the idempotency key of each entry that has one."""
+
+    def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
+        """The newest entries that a person or the diversity test caused, newest first."""
+
+    def policies(self) -> list[Entry]:
+        """The entries that created deployments."""
+
+    def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
+        """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
+
+    def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot as it was written, made before entry ``before``, with its ``seq``."""
+
+    def changed_snapshots(self) -> list[tuple[str, int]]:
+        """Policy and ``seq`` of snapshots that are not as they were written, so not taken."""
+
+    def check(self) -> int:
+        """Read all there is: the number of entries. Raises DamagedLogError where one is wrong."""
+
+    def close(self) -> None:
+        """Free the files."""

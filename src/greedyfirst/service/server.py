@@ -1,0 +1,139 @@
+"""Run the service: open the log, listen, stop in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from granian.constants import Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
+
+from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.http.middleware import Access, RequestsInFlight
+from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.service import DecisionService
+from greedyfirst.validation import number, whole_number
+
+#: Seconds that requests under way have to end once the service is to stop.
+_LONGEST_STOP = 10.0
+_log = logging.getLogger("greedyfirst.service")
+
+
+def serve(
+    path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    names: tuple[str, ...] = (),
+    per_second: float = PER_SECOND,
+    ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve the log in the file ``path`` until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    path
+        The log, made if it is not there.
+    host, port
+        Where to listen. Other addresses than loopback need keys.
+    names
+        Names by which requests may call this service, beside the loopback's.
+    per_second
+        Requests that a client may send in the long run.
+    ready
+        Called when the log is open and the service is about to listen.
+    """
+    check_address(host, port)
+    number("per_second", per_second, above=0)
+    path = Path(path)
+    SqliteLog(path).close()  # make it where it is not there
+    access = Access(lambda: all_keys(path), needed=host not in LOOPBACK)
+    if host not in LOOPBACK and access.empty:
+        raise ValueError(
+            f"host {host} can be reached from elsewhere, which needs keys: "
+            f"greedyfirst keys add NAME --role admin --db {path}"
+        )
+    service = DecisionService(lambda: SqliteLog(path))
+    hosts = LOOPBACK | {host, *names}
+    app = make_application(service, access=access, hosts=hosts, per_second=per_second)
+    # Requests make many objects that die with them: look for cycles less often than usual.
+    gc.set_threshold(20_000, 20, 20)
+    uvloop.run(_run(service, app, host, port, ready))
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that is in use: the server would share it, and answer every other call."""
+    whole_number("port", port, at_least=1, at_most=65535)
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except socket.gaierror:
+            raise ValueError(f"host {host!r} is not known here; give an address") from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise ValueError(
+                f"{host}:{port} cannot be used ({reason}); take another port"
+            ) from None
+
+
+async def _run(
+    service: DecisionService, app: Any, host: str, port: int, ready: Callable[[], None] | None
+) -> None:
+    await service.start()  # before the server, so that what is wrong with the log is told
+    try:
+        if ready is not None:
+            ready()
+        await listen(app, host, port)
+    finally:
+        await service.stop()
+
+
+def _give_up(tasks: set[asyncio.Task[Any]]) -> None:
+    """End requests that take too long, as they are."""
+    _log.warning("some requests do not come to an end; ending without them")
+    # What is cut off now, here and in the server, would only print tracebacks.
+    logging.getLogger("_granian").setLevel(logging.CRITICAL)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    for task in tasks:
+        task.cancel()
+
+
+async def listen(app: Any, host: str, port: int) -> None:
+    """Serve an application until SIGINT or SIGTERM.
+
+    Requests under way are met first, but not waited for longer than ten seconds: a client may have
+    sent half of one and then nothing more.
+    """
+    in_flight = RequestsInFlight(app)
+    server: Any = Server(
+        in_flight,
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        websockets=False,
+        log_level=LogLevels.error,
+    )
+    loop = asyncio.get_running_loop()
+    serving = asyncio.ensure_future(server.serve())
+
+    def stop() -> None:
+        server.stop()
+        loop.call_later(0.9 * _LONGEST_STOP, _give_up, in_flight.tasks)
+        # Where only half of the headers have come there is no task: leave the server.
+        loop.call_later(_LONGEST_STOP, serving.cancel)
+
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(ending, stop)
+    with suppress(asyncio.CancelledError):
+        await serving

@@ -1,0 +1,1 @@
+"""Deployments: their state, and what each event does to it."""

@@ -1,0 +1,66 @@
+"""What an administrator does: answer an alarm, add or retire an arm, import history."""
+
+from __future__ import annotations
+
+from greedyfirst.policies.policy import FOREIGN
+from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
+from greedyfirst.service.log.events import AnyEvent, ArmAdded, ArmRetired, Imported, Resolved
+from greedyfirst.service.state import rewards, watching
+from greedyfirst.service.state.answers import ANSWERS
+from greedyfirst.service.state.contexts import MOST
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.specification import check_size
+
+#: The events of an administrator's requests, a change of features aside.
+Action = Resolved | ArmAdded | ArmRetired | Imported
+
+
+def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
+    """The effect of an action, requested now or read in the log; the alarms that it raised."""
+    match action:
+        case Resolved():
+            _resolve(deployment, action)
+        case ArmAdded():
+            _add_arm(deployment, action)
+        case ArmRetired():
+            deployment.leave_out(action.arm, deployment.agent.retire_arm)
+        case Imported():
+            return _import_history(deployment, action, at)
+    deployment.model_version += 1
+    return []
+
+
+def _resolve(deployment: Deployment, resolved: Resolved) -> None:
+    deployment.arm_number(resolved.arm)
+    if not watching.is_watched(deployment.agent):
+        raise ConflictError("only a GreedyFirst policy raises alarms that need an answer")
+    ANSWERS[resolved.resolution].by_person(deployment, resolved.arm)
+
+
+def _add_arm(deployment: Deployment, added: ArmAdded) -> None:
+    if added.arm in deployment.agent.arm_names:
+        raise ConflictError(f"policy {deployment.name} has an arm {added.arm!r} already")
+    check_size(deployment.agent.n_arms + 1, deployment.agent.n_features)
+    try:
+        deployment.agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
+    except ValueError as error:
+        raise InvalidError(str(error)) from None
+
+
+def _import_history(deployment: Deployment, imported: Imported, at: float) -> list[AnyEvent]:
+    """Learn rows from elsewhere; all of them or none."""
+    encoded = []
+    for number, row in enumerate(imported.rows):
+        try:
+            deployment.arm_number(row.arm)
+            encoded.append(deployment.encode(row.context))
+            if not abs(row.reward) <= MOST:
+                raise InvalidError(f"reward must be a number of at most {MOST:g} in size")
+            rewards.check_reward(deployment, row.reward)
+        except (InvalidError, NotFoundError) as error:
+            raise InvalidError(f"rows[{number}]: {error}") from None
+    caused: list[AnyEvent] = []
+    for row, context in zip(imported.rows, encoded, strict=True):
+        caused += rewards.learn(deployment, context, row.arm, row.reward, FOREIGN, at)
+    deployment.counts.imported += len(imported.rows)
+    return caused

@@ -1,0 +1,233 @@
+"""A deployment: a policy that the service runs, and how it decides.
+
+Each function that answers a request changes the state and returns the events to be logged. Events
+in the log are applied through the same code (:mod:`~.restoring`): a state restored from the log
+equals the one that was lost, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from greedyfirst.agent import Agent
+from greedyfirst.links import Identity
+from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
+from greedyfirst.service.log import events
+from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.state import contexts, watching
+from greedyfirst.service.state.history import History
+from greedyfirst.service.state.specification import Features, Specification, check_size
+from greedyfirst.validation import FloatArray
+
+#: So many places of settled decisions are kept beside as many as there are pending ones.
+_SPARE = 1000
+#: The decision of a step, and the events about it so far: from the log.
+Recall = Callable[[int], list[AnyEvent]]
+
+
+class Counts(Struct):
+    """How many rewards came, or did not."""
+
+    counted: int = 0
+    late: int = 0
+    #: Decisions whose wait was over without a reward: those that took the default, and the others.
+    defaulted: int = 0
+    missing: int = 0
+    imported: int = 0
+
+
+@dataclass
+class Deployment:
+    """The state of a policy that the service runs."""
+
+    specification: Specification
+    agent: Agent
+    recall: Recall
+    encoding: Features
+    schema_version: int = 1
+    model_version: int = 0
+
+    def __post_init__(self) -> None:
+        self.schema = self.encoding.schema()
+        self._linear = self.agent.policy.reward_link() is Identity
+        #: The values that later features have in contexts from before they were there.
+        self.backfill: dict[str, events.Value] = {}
+        self.pending = Pending()
+        #: With rewards="sum": what has come so far of pending ones.
+        self.parts: dict[int, dict[str, float]] = {}
+        self.counts = Counts()
+        self.history = History()
+        #: Alarms that nobody has answered yet, by arm.
+        self.open_alarms: dict[str, events.Alarmed] = {}
+        #: Decisions that differed from the log when they were recomputed.
+        self.mismatches = 0
+
+    @classmethod
+    def begin(cls, created: events.Created, recall: Recall) -> Deployment:
+        """A new deployment."""
+        specification = created.specification
+        encoding = specification.encoding()
+        agent = make_agent(specification, created.seed, encoding)
+        return cls(specification, agent, recall, encoding)
+
+    @property
+    def name(self) -> str:
+        """Its name, which requests call the policy's."""
+        return self.specification.name
+
+    def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
+        """Choose an arm: context, scores, selected arm, event."""
+        agent = self.agent
+        context = contexts.plain(context)
+        encoded = self.encode(context)
+        rewards, parts = agent.explain(encoded)
+        expected = rewards.tolist()
+        # With a link an expected reward may be finite where what it was made of is not.
+        if not math.isfinite(sum(expected)) or not (self._linear or math.isfinite(parts.sum())):
+            raise InvalidError("context is too extreme: an expected reward there is not finite")
+        try:
+            chosen = agent.choose(encoded, eligible=eligible)
+        except ValueError as error:
+            sentence = str(error).replace("eligible must", "eligible_arms must", 1)
+            raise InvalidError(sentence) from None
+        step, name = agent.decisions, self.specification.name
+        self.pending.add(step, at)
+        answer = Decision(
+            decision_id=f"{name}:{step}",
+            policy=name,
+            arm=agent.arm_names[chosen],
+            mode=watching.mode(agent),
+            step=step,
+            at=at,
+            model_version=self.model_version,
+            schema_version=self.schema_version,
+            expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
+            contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
+        )
+        arms = None if eligible is None else tuple(eligible)
+        return Decided(context=context, eligible_arms=arms, answer=answer)
+
+    def encode(self, context: dict[str, Any]) -> FloatArray:
+        """A context as numbers; an error names what is wrong in it."""
+        try:
+            return contexts.encode(self.schema, context)
+        except ValueError as error:
+            raise InvalidError(str(error).replace("row", "context", 1)) from None
+
+    def encode_past(self, context: dict[str, Any]) -> FloatArray:
+        """A logged context, perhaps of an earlier schema, as numbers of the current one."""
+        if self.schema_version > 1:
+            known = {feature.name for feature in self.encoding.features}
+            filled = self.backfill | context
+            context = {name: value for name, value in filled.items() if name in known}
+        return contexts.encode(self.schema, context)
+
+    def overdue(self, at: float) -> bool:
+        """Whether the wait of the oldest pending decision is over."""
+        wait = self.specification.reward_wait
+        if wait is None or not self.pending:
+            return False
+        return at > self.pending.oldest()[1] + wait
+
+    def arm_number(self, arm: str) -> int:
+        """The place of an arm among the agent's."""
+        if arm not in self.agent.arm_names:
+            raise NotFoundError(f"policy {self.name} has no arm {arm!r}")
+        return self.agent.arm_names.index(arm)
+
+    def leave_out(self, arm: str, how: Callable[[str], None]) -> None:
+        """Take an arm out of use by ``how``, a method of the agent; its alarm is closed."""
+        if self.agent.dropped[self.arm_number(arm)]:
+            raise ConflictError(f"arm {arm!r} is not in use any more")
+        try:
+            how(arm)
+        except ValueError:
+            raise ConflictError(f"arm {arm!r} is the last one that is left") from None
+        self.open_alarms.pop(arm, None)
+
+
+def make_agent(specification: Specification, seed: int, encoding: Features) -> Agent:
+    """The agent before its first decision."""
+    feature_names = encoding.schema().feature_names
+    check_size(len(specification.arms), len(feature_names))
+    return Agent(
+        specification.made_policy(),
+        n_arms=len(specification.arms),
+        n_features=len(feature_names),
+        seed=seed,
+        arm_names=specification.arms,
+        feature_names=feature_names,
+    )
+
+
+class Pending:
+    """The decisions that wait for their reward, and when each was made, in their order.
+
+    There may be 10⁵ of them, so they are two columns of numbers, which are copied fast. A decision
+    that has its reward leaves a hole; the holes are closed once they are more than the others.
+    """
+
+    def __init__(self) -> None:
+        self._steps = array("q")
+        self._times = array("d")
+        self._first = 0
+        self._count = 0
+
+    @classmethod
+    def from_bytes(cls, steps: bytes, times: bytes) -> Pending:
+        """Those whose :meth:`columns` were kept as bytes."""
+        pending = cls()
+        pending._steps.frombytes(steps)
+        pending._times.frombytes(times)
+        pending._count = len(pending._steps)
+        return pending
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, step: int) -> bool:
+        return self._place(step) is not None
+
+    def _place(self, step: int) -> int | None:
+        place = bisect_left(self._steps, step, self._first)
+        there = place < len(self._steps) and self._steps[place] == step
+        return place if there and not math.isnan(self._times[place]) else None
+
+    def add(self, step: int, at: float) -> None:
+        """A decision, later than all others."""
+        self._steps.append(step)
+        self._times.append(at)
+        self._count += 1
+
+    def remove(self, step: int) -> None:
+        """It waits no longer; KeyError if it did not."""
+        place = self._place(step)
+        if place is None:
+            raise KeyError(f"decision {step} does not wait for a reward")
+        self._times[place] = math.nan
+        self._count -= 1
+        if len(self._steps) > 2 * self._count + _SPARE:
+            steps, times = self.columns()
+            self._steps, self._times = array("q", steps.tobytes()), array("d", times.tobytes())
+            self._first = 0
+        while self._first < len(self._times) and math.isnan(self._times[self._first]):
+            self._first += 1
+
+    def oldest(self) -> tuple[int, float]:
+        """The one that was made first, and when; there must be one."""
+        return self._steps[self._first], self._times[self._first]
+
+    def columns(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
+        """A copy: steps and times."""
+        steps = np.frombuffer(self._steps, np.int64)
+        times = np.frombuffer(self._times, np.float64)
+        waiting = ~np.isnan(times)
+        return steps[waiting], times[waiting]

@@ -1,0 +1,89 @@
+"""A deployment's state as bytes: a cache that saves reading the whole log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+from msgspec import Struct
+
+from greedyfirst.agent import Agent
+from greedyfirst.service.log import events
+from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
+from greedyfirst.service.state.history import History
+from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.version import __version__
+
+
+class SavedState(Struct, frozen=True, kw_only=True):
+    """A deployment as a snapshot holds it."""
+
+    release: str
+    specification: Specification
+    agent: bytes
+    encoding: Features
+    schema_version: int
+    model_version: int
+    backfill: dict[str, events.Value] = msgspec.field(name="fill")
+    #: Steps and times of pending decisions, as columns of numbers.
+    pending: tuple[bytes, bytes]
+    parts: dict[int, dict[str, float]]
+    counts: Counts
+    history: History = msgspec.field(name="course")
+    open_alarms: dict[str, events.Alarmed]
+    mismatches: int = msgspec.field(name="departures")
+
+
+def save(deployment: Deployment) -> Callable[[], bytes]:
+    """Copy the state now; what is returned makes bytes of the copy, on any thread, later."""
+    agent = deployment.agent.copied()
+    history = deployment.history
+    saved = partial(
+        SavedState,
+        release=__version__,
+        specification=deployment.specification,
+        encoding=deployment.encoding,
+        schema_version=deployment.schema_version,
+        model_version=deployment.model_version,
+        backfill=dict(deployment.backfill),
+        parts=dict(deployment.parts),
+        counts=msgspec.structs.replace(deployment.counts),
+        history=msgspec.structs.replace(history, points=list(history.points)),
+        open_alarms=dict(deployment.open_alarms),
+        mismatches=deployment.mismatches,
+    )
+    steps, times = deployment.pending.columns()
+
+    def content() -> bytes:
+        pending = (steps.tobytes(), times.tobytes())
+        return msgspec.msgpack.encode(saved(agent=agent(), pending=pending))
+
+    return content
+
+
+def load(content: bytes, recall: Recall) -> Deployment | None:
+    """The deployment that was saved, or None where another release saved it."""
+    try:
+        state = msgspec.msgpack.decode(content, type=SavedState)
+        if state.release != __version__:
+            return None
+        agent = Agent.from_bytes(state.agent)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    deployment = Deployment(
+        state.specification,
+        agent,
+        recall,
+        state.encoding,
+        state.schema_version,
+        state.model_version,
+    )
+    deployment.backfill = state.backfill
+    deployment.pending = Pending.from_bytes(*state.pending)
+    deployment.parts = state.parts
+    deployment.counts = state.counts
+    deployment.history = state.history
+    deployment.open_alarms = state.open_alarms
+    deployment.mismatches = state.mismatches
+    return deployment

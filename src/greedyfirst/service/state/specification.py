@@ -1,0 +1,181 @@
+"""What a deployment is made of: its arms, features and policy, and how long it waits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from greedyfirst.links.link import check_rewards
+from greedyfirst.policies import Policy
+from greedyfirst.policies.description import from_description
+from greedyfirst.service.errors import InvalidError
+from greedyfirst.service.state import watching
+from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
+from greedyfirst.tables import Schema
+from greedyfirst.tables.features import Categorical, Numeric
+from greedyfirst.validation import names
+
+#: In Python $ also matches before a line's end.
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$(?!\n)", max_length=64)]
+Label = Annotated[str, Meta(min_length=1, max_length=100)]
+Person = Annotated[str, Meta(min_length=1, max_length=200)]
+Reason = Annotated[str, Meta(min_length=1, max_length=2000)]
+Seconds = Annotated[float, Meta(gt=0, le=10.0**9)]
+Amount = Annotated[float, Meta(ge=-1e12, le=1e12)]
+Scale = Annotated[float, Meta(gt=0, le=1e12)]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+MOST_ARMS, MOST_FEATURES = 1000, 1000
+#: Numbers in the arms' Gram matrices together: a state is ten to twenty times as large.
+MOST_CELLS = 2_000_000
+
+
+def check_size(n_arms: int, n_features: int) -> None:
+    """Refuse what would take too much memory."""
+    if n_arms > MOST_ARMS or n_arms * n_features**2 > MOST_CELLS:
+        raise InvalidError(
+            f"{n_arms} arms with {n_features} encoded features are too many: at most {MOST_ARMS} "
+            f"arms, and arms × features² at most {MOST_CELLS}"
+        )
+
+
+class NumericFeature(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="numeric"
+):
+    """A number x, encoded as (x − mean) / scale."""
+
+    name: Label
+    mean: Amount = 0.0
+    scale: Scale = 1.0
+
+    def feature(self) -> Numeric:
+        """The feature of a schema."""
+        return Numeric(self.name, self.mean, self.scale)
+
+
+class CategoricalFeature(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="kind",
+    tag="categorical",
+):
+    """One of ``levels``; ``other`` is the level that stands for unseen ones, if there is one."""
+
+    name: Label
+    levels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_FEATURES)]
+    reference: str | None = None
+    other: str | None = None
+
+    def feature(self) -> Categorical:
+        """The feature of a schema."""
+        return Categorical(self.name, self.levels, self.reference, self.other)
+
+
+Feature = NumericFeature | CategoricalFeature
+
+
+class Features(Struct, frozen=True, kw_only=True):
+    """How a named context becomes numbers."""
+
+    features: Annotated[tuple[Feature, ...], Meta(min_length=1, max_length=MOST_FEATURES)]
+    #: A column of ones; each categorical then has no column for its reference level.
+    intercept: bool = True
+
+    def schema(self) -> Schema:
+        """The schema; an error says what is wrong with it."""
+        try:
+            schema = Schema(
+                features=[item.feature() for item in self.features], intercept=self.intercept
+            )
+        except ValueError as error:
+            raise InvalidError(str(error)) from None
+        if schema.n_features > MOST_FEATURES:
+            raise InvalidError(
+                f"features must make at most {MOST_FEATURES} encoded columns, "
+                f"got {schema.n_features}"
+            )
+        return schema
+
+
+class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy of the library by its name, with its options."""
+
+    policy: str = "GreedyFirst"
+    options: dict[str, Any] = {}
+
+
+class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is fixed when a policy is created."""
+
+    name: Name
+    arms: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_ARMS)]
+    features: Annotated[tuple[Feature, ...], Meta(min_length=1, max_length=MOST_FEATURES)]
+    intercept: bool = True
+    policy: PolicyDescription = msgspec.field(default_factory=PolicyDescription)
+    #: Seconds that a decision waits for its reward; without it, for ever.
+    reward_wait: Seconds | None = None
+    #: What is learned when the wait is over; without it nothing is.
+    default_reward: Amount | None = None
+    #: "first": the first reward counts; "sum": all that come within the wait add up.
+    rewards: Literal["first", "sum"] = "first"
+    #: What happens when an arm's samples are not diverse enough; "hold" leaves it to a person.
+    on_alarm: AnswerName = LEAVE_OPEN
+    #: All randomness; a fresh one is taken and recorded if it is not given.
+    seed: Seed | None = None
+
+    def encoding(self) -> Features:
+        """The first version of its schema."""
+        return Features(features=self.features, intercept=self.intercept)
+
+    def check(self) -> None:
+        """Refuse what could not run."""
+        try:
+            names("arms", self.arms, len(self.arms))
+        except ValueError as error:
+            raise InvalidError(str(error)) from None
+        check_size(len(self.arms), self.encoding().schema().n_features)
+        if self.reward_wait is None and self.default_reward is not None:
+            raise InvalidError(
+                "default_reward needs a reward_wait: the seconds after which it is given"
+            )
+        if self.reward_wait is None and self.rewards == "sum":
+            raise InvalidError(
+                'rewards="sum" needs a reward_wait: the seconds after which they are summed'
+            )
+        policy = self.made_policy()
+        if self.default_reward is not None:
+            try:
+                check_rewards("default_reward", policy.reward_link(), self.default_reward)
+            except ValueError as error:
+                raise InvalidError(str(error)) from None
+
+    def made_policy(self) -> Policy:
+        """The policy itself, answering alarms as ``on_alarm`` says."""
+        description = msgspec.to_builtins(self.policy)
+        if "on_alarm" in self.policy.options:
+            raise InvalidError("on_alarm is a field of the policy's own, not one of policy.options")
+        _check_numbers(description)
+        try:
+            policy = from_description(description)
+        except ValueError as error:
+            raise InvalidError(str(error)) from None
+        if policy.needs_truth():
+            raise InvalidError(
+                f"policy {self.policy.policy} must know the truth, which no service does"
+            )
+        return watching.with_answer(policy, self.on_alarm)
+
+
+def _check_numbers(option: Any) -> None:
+    """Refuse whole numbers in options that kernels could not count with."""
+    if isinstance(option, dict):
+        for value in option.values():
+            _check_numbers(value)
+    elif isinstance(option, int) and abs(option) > 2**53:
+        raise InvalidError(
+            f"policy.options must have numbers of at most 2^53 in size, got {option}"
+        )

@@ -1,0 +1,338 @@
+"""The log's file: damaged ones are refused, torn ones recover, nobody shares one."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.events import Expired, Rewarded
+from greedyfirst.service.log.sqlite_log import SqliteLog
+
+
+def entries(first: int, last: int) -> list[Entry]:
+    return [
+        Entry.of(
+            Rewarded(step=seq, part="", value=seq / 2, outcome="counted"),
+            seq=seq,
+            at=float(seq),
+            policy="p",
+            key=f"key {seq}",
+        )
+        for seq in range(first, last + 1)
+    ]
+
+
+@pytest.fixture
+def crashed(path: Path, tmp_path: Path) -> Path:
+    """A log of 3000 entries as a kill leaves it: the last 50 only in the write-ahead log."""
+    log = SqliteLog(path)
+    log.append(entries(1, 2950))
+    log._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    log._writer.wal_autocheckpoint(0)
+    for seq in range(2951, 3001):
+        log.append(entries(seq, seq))
+    copy = tmp_path / "crashed.db"
+    for ending in ("", "-wal"):
+        shutil.copy(f"{path}{ending}", f"{copy}{ending}")
+    log.close()
+    return copy
+
+
+def cut(path: Path | str, length: int) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(length)
+
+
+def test_what_is_appended_is_read(path: Path) -> None:
+    log = SqliteLog(path)
+    assert log.last() == (0, 0.0)
+    log.append(entries(1, 1200))
+    assert log.last() == (1200, 1200.0)
+    assert list(log.read("p")) == entries(1, 1200)
+    assert list(log.read("p", 5, 9)) == entries(6, 8)
+    assert list(log.read("q")) == []
+    assert log.about("p", 7) == entries(7, 7)
+    assert log.with_key("p", "key 7") == entries(7, 7)[0]
+    assert log.with_key("q", "key 7") is None
+    assert log.check() == 1200
+    log.close()
+
+
+def test_entries_are_all_appended_or_none(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 3))
+    with pytest.raises(LogFailedError):
+        log.append([*entries(4, 5), entries(2, 2)[0]])
+    assert log.last() == (3, 3.0)
+    log.append(entries(4, 5))
+    log.close()
+    reopened = SqliteLog(path)
+    assert reopened.check() == 5
+    reopened.close()
+
+
+def test_the_file_refuses_changes(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 3))
+    log.close()
+    for change in ("UPDATE entries SET at = 0", "DELETE FROM entries"):
+        with sqlite3.connect(path) as other, pytest.raises(sqlite3.Error, match="append-only"):
+            other.execute(change)
+        other.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE entries SET body = CAST(replace(body, 'counted', 'late') AS BLOB) WHERE seq = 100",
+        "UPDATE entries SET at = at + 1 WHERE seq = 100",
+        "UPDATE entries SET policy = 'q' WHERE seq = 100",
+        "UPDATE entries SET key = NULL WHERE seq = 100",
+        "UPDATE entries SET step = 5 WHERE seq = 100",
+        "UPDATE entries SET kind = 'expired' WHERE seq = 100",
+        "DELETE FROM entries WHERE seq = 100",
+        "DELETE FROM entries WHERE seq = 1",
+    ],
+)
+def test_every_edit_is_found_by_the_check(path: Path, change: str) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 3000))
+    log.close()
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TRIGGER entries_stay")
+        other.execute("DROP TRIGGER entries_remain")
+        other.execute(change)
+    other.close()
+    opened = SqliteLog(path)
+    with pytest.raises(DamagedLogError, match=r"entry|entries"):
+        opened.check()
+    opened.close()
+
+
+def test_recent_edits_are_found_at_the_start(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 3000))
+    log.close()
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TRIGGER entries_remain")
+        other.execute("DELETE FROM entries WHERE seq = 2500")
+    other.close()
+    with pytest.raises(DamagedLogError, match="lacks entry 2500"):
+        SqliteLog(path)
+
+
+def test_entries_that_are_gone_from_the_end_are_missed(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 30))
+    log.save_snapshot("p", 30, b"")
+    log.close()
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TRIGGER entries_remain")
+        other.execute("DELETE FROM entries WHERE seq > 20")
+    other.close()
+    with pytest.raises(DamagedLogError, match="lost its last entries"):
+        SqliteLog(path)
+
+
+def test_a_crashed_log_recovers_whole(crashed: Path) -> None:
+    log = SqliteLog(crashed)
+    assert log.check() == 3000
+    log.close()
+
+
+@pytest.mark.parametrize("lost", [1, 24, 4096, 4120, 5000, 40_000, 150_000])
+def test_a_torn_write_ahead_log_recovers_to_a_commit(crashed: Path, lost: int) -> None:
+    wal = Path(f"{crashed}-wal")
+    cut(wal, wal.stat().st_size - lost)
+    log = SqliteLog(crashed)
+    count = log.check()
+    assert 2950 <= count < 3000
+    assert list(log.read("p")) == entries(1, count)
+    log.append(entries(count + 1, count + 1))
+    log.close()
+
+
+def test_rubbish_at_the_end_of_the_write_ahead_log_is_no_entry(crashed: Path) -> None:
+    with open(f"{crashed}-wal", "r+b") as file:
+        file.seek(-3000, 2)
+        file.write(bytes(2000))
+    log = SqliteLog(crashed)
+    assert log.check() == 2999
+    log.close()
+
+
+@pytest.mark.parametrize("with_wal", [True, False])
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.5, 0.9, 0.999])
+def test_a_file_that_was_cut_off_is_refused(crashed: Path, part: float, with_wal: bool) -> None:
+    if not with_wal:
+        Path(f"{crashed}-wal").unlink()
+    cut(crashed, int(crashed.stat().st_size * part))
+    try:
+        log = SqliteLog(crashed)
+    except (DamagedLogError, LogFailedError):
+        return
+    # Only the last page was lost, and the write-ahead log has it.
+    assert with_wal
+    assert part > 0.9
+    assert log.check() == 3000
+    log.close()
+
+
+@pytest.mark.parametrize("content", [b"rubbish" * 1000, b"SQLite format 3\0" + bytes(5000)])
+def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises((DamagedLogError, LogFailedError)):
+        SqliteLog(path)
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(DamagedLogError, match="another program"):
+        SqliteLog(path)
+
+
+def test_a_log_of_a_later_format_is_refused(path: Path) -> None:
+    SqliteLog(path).close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 2")
+    other.close()
+    with pytest.raises(DamagedLogError, match="format version 2"):
+        SqliteLog(path)
+
+
+def test_a_log_has_one_owner_by_whatever_name(path: Path, tmp_path: Path) -> None:
+    log = SqliteLog(path)
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    for name in (path, link):
+        with pytest.raises(DamagedLogError, match="another service"):
+            SqliteLog(name)
+    log.close()
+    SqliteLog(link).close()
+
+
+def test_places_without_a_log(tmp_path: Path) -> None:
+    with pytest.raises(DamagedLogError, match="folder"):
+        SqliteLog(tmp_path)
+    with pytest.raises(DamagedLogError, match="No such file or directory"):
+        SqliteLog(tmp_path / "nix" / "log.db")
+
+
+def test_a_reader_of_the_file_does_not_keep_the_service_from_starting(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SqliteLog(path)
+    reader = apsw.Connection(str(path))
+    reader.execute("BEGIN; SELECT count(*) FROM entries").fetchall()
+    log.append(entries(1, 500))
+    log._writer.set_busy_timeout(0)
+    log.close()
+    reopened = SqliteLog(path)  # waits for the reader at first, then goes on without
+    assert reopened.check() == 500
+    reopened.close()
+    reader.close()
+
+
+def test_reads_of_several_threads(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 2000))
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            for _ in range(20):
+                assert len(list(log.read("p"))) >= 2000
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for seq in range(2001, 2021):
+        log.append([Entry.of(Expired(step=1, learned=None), seq=seq, at=0, policy="p", key=None)])
+    for thread in threads:
+        thread.join()
+    assert not failures
+    log.close()
+
+
+@pytest.mark.parametrize("mark", ["application_id", "user_version"])
+def test_an_empty_file_that_another_program_marked_is_not_taken(path: Path, mark: str) -> None:
+    with sqlite3.connect(path) as other:
+        other.execute(f"PRAGMA {mark} = 7")
+    other.close()
+    with pytest.raises(DamagedLogError, match="another program"):
+        SqliteLog(path)
+
+
+def test_large_appends_are_one_transaction(path: Path) -> None:
+    log = SqliteLog(path)
+    log.append(entries(1, 250))
+    assert (log.last()[0], log.check()) == (250, 250)
+    assert set(log.keys()) == {("p", f"key {seq}") for seq in range(1, 251)}
+    with pytest.raises(LogFailedError, match="UNIQUE"):
+        log.append([*entries(251, 599), entries(600, 600)[0]._replace(key="key 7")])
+    assert (log.last()[0], log.check()) == (250, 250)
+    log.append(entries(251, 251))
+    log.close()
+    log = SqliteLog(path)
+    assert log.check() == 251
+    log.close()
+
+
+#: Another program that holds the lock of checkpoints (byte 121 of the shared memory).
+CHECKPOINTING = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def checkpoint_elsewhere(path: Path) -> Iterator[None]:
+    """Have another program at its own checkpoint meanwhile."""
+    words = [sys.executable, "-c", CHECKPOINTING, f"{path}-shm"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        yield
+        other.communicate()
+
+
+def test_the_write_ahead_log_begins_anew_while_commits_go_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("greedyfirst.service.log.sqlite_log._PAGES_IN_WAL", 20)
+    log = SqliteLog(path)
+
+    def append(first: int, last: int) -> None:
+        for seq in range(first, last + 1):
+            log.append(entries(seq, seq))
+            time.sleep(0.001)
+
+    append(1, 50)
+    with checkpoint_elsewhere(path):
+        append(51, 100)
+    append(101, 500)
+    # 500 commits of at least three pages each would make it 6.1 MB long.
+    assert Path(f"{path}-wal").stat().st_size < 2_000_000
+    assert path.stat().st_size > 50_000
+    assert log.check() == 500
+    log.close()
