@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from greedyfirst.memory import allocate
+from greedyfirst.policies.diversity_watch import SWITCHED_AT
 
 from figure2 import clipped_gaussian_problem
 from greedyfirst import GreedyFirst, Policy
 from greedyfirst.experiments.figure2 import N_ARMS
-from greedyfirst.memory import allocate
-from greedyfirst.policies.diversity_watch import SWITCHED_AT
 from greedyfirst.policies.policy import compiled_for, init
 from greedyfirst.problems import Draw
 from greedyfirst.simulation.episode import play

@@ -1,4 +1,4 @@
-"""Lets tests in every folder import the list of policies and the drivers kept beside this file."""
+"""Lets tests in every folder import what they share, from ``support``."""
 
 import sys
 from pathlib import Path

@@ -20,7 +20,7 @@ from greedyfirst.client import (
     ServiceError,
     UnavailableError,
 )
-from service_process import free_port, service_process
+from support.service_process import free_port, service_process
 
 NUMBER = count()
 FEATURES = [

@@ -18,7 +18,7 @@ from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
 from greedyfirst.service.log.access_keys import AccessKey, add_key
 from greedyfirst.service.log.sqlite_log import SqliteLog
-from service_process import service_process
+from support.service_process import service_process
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from support.listed_policies import N_ARMS, N_FEATURES, POLICIES_WITH_OPTIONS
 
 from greedyfirst import Agent, GreedyFirst
 from greedyfirst.policies import POLICIES
 from greedyfirst.simulation.simulate import Bench
-from listed_policies import N_ARMS, N_FEATURES, POLICIES_WITH_OPTIONS
-from trial_runs import (
+from support.trial_runs import (
     SEED,
     draw_trial,
     new_agent,

@@ -20,7 +20,7 @@ from greedyfirst.policies import (
     ThompsonSampling,
 )
 from greedyfirst.tables import datasets
-from real_data import DATA, load_rows
+from support.real_data import DATA, load_rows
 
 # Rows, features, classes; h of OLS Bandit; t₀ in units of K·d.
 SIZES = {

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
+from greedyfirst.memory import allocate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 from greedyfirst.models import gaussian_posterior
 
 

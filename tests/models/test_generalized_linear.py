@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from greedyfirst.compilation import bind
+from greedyfirst.memory import allocate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 from scipy.optimize import linprog, minimize
 
-from greedyfirst.compilation import bind
-from greedyfirst.memory import allocate
 from greedyfirst.models import generalized_linear
 from greedyfirst.models.generalized_linear import WARMUPS, place_of
 from greedyfirst.models.likelihood import (

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
+from greedyfirst.memory import allocate
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dependent_rows import dependent_rows
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 from greedyfirst.models import least_squares, summary
 from greedyfirst.models.least_squares import NONE, PINV, RIDGE, UNASKED, WARMUPS
-from real_data import DATA, load_rows
+from support.dependent_rows import dependent_rows
+from support.real_data import DATA, load_rows
 
 ROWS = 100_000
 

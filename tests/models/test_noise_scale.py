@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.memory import allocate
+
 from greedyfirst.models import noise_scale
 from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.memory import allocate
+
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import RANK, REFRESH_ROWS, RIDGE
-from real_data import DATA, load_rows
+from support.real_data import DATA, load_rows
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the shared data sets are not at {DATA}")
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dependent_rows import dependent_rows
-from greedyfirst.compilation import entry_kernel
 from greedyfirst.models.span import widen
+from support.dependent_rows import dependent_rows
 
 
 @entry_kernel

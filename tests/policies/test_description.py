@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from support.listed_policies import POLICIES_WITH_OPTIONS
 
 from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling
 from greedyfirst.policies.description import describe, from_description
-from listed_policies import POLICIES_WITH_OPTIONS
 
 
 @pytest.mark.parametrize("name", POLICIES_WITH_OPTIONS)

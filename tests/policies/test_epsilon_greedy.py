@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy
-from trial_runs import play_one_by_one
+from support.trial_runs import play_one_by_one
 
 
 def trained(policy):

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from glm_reference import ReferenceArms, draw_rewards
 from greedyfirst import Agent, GLMGreedy
+from support.glm_reference import ReferenceArms, draw_rewards
 
 N_ARMS, D = 3, 3
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glm_reference import MEANS, ReferenceArms, draw_rewards
 from greedyfirst import GLMUCB, Agent, GLMGreedy, GreedyFirst, simulate
 from greedyfirst.policies.selection import SCORE
 from greedyfirst.problems import (
@@ -14,6 +13,7 @@ from greedyfirst.problems import (
     GeneralizedLinearProblem,
     UniformBall,
 )
+from support.glm_reference import MEANS, ReferenceArms, draw_rewards
 
 # The largest and the smallest slope of μ on [-z, z].
 SLOPES = {

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-
-from greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
-from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling, simulate
 from greedyfirst.policies.diversity_watch import CULPRIT, LAMBDA0, SWITCHED_AT
+
+from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling, simulate
 from greedyfirst.problems import (
     ClippedGaussian,
     GaussianNoise,
     GaussianParameters,
     LinearProblem,
 )
-from trial_runs import play_compiled, play_one_by_one
+from support.greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
+from support.trial_runs import play_compiled, play_one_by_one
 
 HORIZON = 120
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from greedyfirst.policies.diversity_watch import LAMBDA0, SWITCHED_AT
 
-from glm_reference import draw_rewards, maximum_likelihood
-from greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
 from greedyfirst import (
     GLMUCB,
     OFUL,
@@ -16,9 +15,10 @@ from greedyfirst import (
     OLSBandit,
     simulate,
 )
-from greedyfirst.policies.diversity_watch import LAMBDA0, SWITCHED_AT
 from greedyfirst.problems import GeneralizedLinearProblem, UniformBall
-from trial_runs import play_compiled, play_one_by_one
+from support.glm_reference import draw_rewards, maximum_likelihood
+from support.greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
+from support.trial_runs import play_compiled, play_one_by_one
 
 N_ARMS, D = 3, 3
 # λ₀ = 0.5 trips the test soon after t₀.

@@ -5,7 +5,7 @@ import pytest
 
 from greedyfirst import OFUL, Agent
 from greedyfirst.policies.selection import SCORE
-from trial_runs import play_one_by_one
+from support.trial_runs import play_one_by_one
 
 
 class StackedOFUL:

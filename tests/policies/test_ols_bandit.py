@@ -5,7 +5,7 @@ import pytest
 
 from greedyfirst import Agent, OLSBandit
 from greedyfirst.policies.selection import SCORE
-from trial_runs import play_one_by_one
+from support.trial_runs import play_one_by_one
 
 
 def forced_arms(n_arms, q, horizon):

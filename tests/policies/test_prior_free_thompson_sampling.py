@@ -5,7 +5,7 @@ import pytest
 
 from greedyfirst import Agent, PriorFreeThompsonSampling
 from greedyfirst.policies.selection import SCORE, SPREAD
-from trial_runs import play_one_by_one
+from support.trial_runs import play_one_by_one
 
 N_ARMS, D = 3, 4
 

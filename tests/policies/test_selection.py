@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
 from scipy import stats
 
-from greedyfirst.compilation import entry_kernel
 from greedyfirst.policies.selection import select, selection_probabilities
 
 N = 30_000

@@ -6,13 +6,13 @@ draw is below that number. Statistical tests state their false-alarm rates; seed
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
+from greedyfirst.randomness import normal, stream
 from scipy import stats
 
 from greedyfirst import Agent, ThompsonSampling
-from greedyfirst.compilation import entry_kernel
 from greedyfirst.policies.selection import SCORE, SPREAD
-from greedyfirst.randomness import normal, stream
-from trial_runs import play_one_by_one
+from support.trial_runs import play_one_by_one
 
 N_ARMS, D, SIGMA = 3, 4, 0.4
 MEAN = np.array([0.5, 0.0, -0.5, 1.0])

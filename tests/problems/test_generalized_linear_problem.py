@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glm_reference import MEANS
 from greedyfirst.problems import (
     GaussianParameters,
     GeneralizedLinearProblem,
@@ -12,6 +11,7 @@ from greedyfirst.problems import (
     UniformBall,
     UniformBox,
 )
+from support.glm_reference import MEANS
 
 LINKS = ["logistic", "probit", "poisson"]
 BETA = np.array([[1.0, 0.5], [-0.5, 1.0], [0.0, -1.5]])

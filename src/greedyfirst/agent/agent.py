@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,8 +28,7 @@ from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
 from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.description import describe, from_description
-from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport
-from greedyfirst.policies.greedy_first import phases, report, watch
+from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport, phases, report, watch
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import FOREIGN, Policy
 from greedyfirst.policies.selection import selection_probabilities
@@ -39,11 +37,16 @@ from greedyfirst.validation import (
     FloatArray,
     IntArray,
     array,
+    choice,
     names,
     number,
     whole_number,
     wrong,
 )
+
+#: How a decision was made: "forced" is an initial pull or a forced sample, "fallback" comes after a
+#: switch, "policy" is any decision of a policy that explores by its own rules.
+Mode = Literal["greedy", "forced", "fallback", "policy"]
 
 FIRST_ROOM = 1024
 _FLOAT64 = np.dtype(np.float64)
@@ -156,6 +159,20 @@ class Agent:
     def explores(self) -> bool:
         """Whether Greedy-First's fallback decides."""
         return self._watch is not None and self._watch.explores
+
+    @property
+    def mode(self) -> Mode:
+        """How the last decision was made."""
+        if self.explores:
+            return "fallback"
+        if self.forced:
+            return "forced"
+        return "greedy" if self.policy.exploits or self.policy.watches else "policy"
+
+    @property
+    def pulls(self) -> IntArray:
+        """How many rewards each arm has learned from (n_arms,)."""
+        return np.asarray(self._model("to count its samples").pulls)
 
     # ---------------------------------------------------------------- decisions and rewards
 
@@ -289,6 +306,13 @@ class Agent:
         """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
         return self.explain(context)[0]
 
+    def _model(self, purpose: str) -> Any:
+        """What the policy has learned, if it keeps a model."""
+        model = getattr(self.state, "model", None)
+        if model is None:
+            raise wrong("policy", self.policy, f"one that keeps a model, {purpose}")
+        return model
+
     def contributions(self, context: ArrayLike) -> FloatArray:
         """Each feature's part in each arm's linear predictor (n_arms, n_features).
 
@@ -300,9 +324,7 @@ class Agent:
     def explain(self, context: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The expected rewards and the contributions that add up to them."""
         x = np.ascontiguousarray(self._given(context))
-        model = getattr(self.state, "model", None)
-        if model is None:
-            raise wrong("policy", self.policy, "one that keeps estimates, to explain a decision")
+        model = self._model("to explain a decision")
         parts, predictors = np.empty((self.n_arms, self.n_features)), np.empty(self.n_arms)
         estimate = np.ascontiguousarray(model.estimate)
         if not contribution_loop()(estimate, x, parts, predictors):
@@ -326,10 +348,10 @@ class Agent:
 
     def drop_arm(self, arm: int | str) -> None:
         """Never choose this arm again; Greedy-First goes on greedily without it."""
-        dropped = self._arm(arm)
-        self._forgo(dropped, arm)
-        if self._watch is not None:
-            ANSWERS["drop"].apply(self, dropped)
+        if self._watch is None:
+            self._forgo(self._arm(arm), arm)
+        else:
+            self.answer("drop", arm)
 
     def retire_arm(self, arm: int | str) -> None:
         """Never choose this arm again, and change nothing else: whoever decides goes on."""
@@ -340,14 +362,21 @@ class Agent:
 
     def keep_greedy(self, arm: int | str) -> None:
         """Go on greedily in spite of this arm's alarm, and do not test it any more."""
-        kept = self._arm(arm)
         self._watched("keep_greedy")
-        ANSWERS["hold"].apply(self, kept)
+        self.answer("hold", arm)
 
     def explore(self) -> None:
         """Let the fallback decide from now on."""
-        culprit = self._watched("explore").culprit
-        ANSWERS["explore"].apply(self, culprit)
+        self._watched("explore")
+        self.answer("explore", 0)
+
+    def answer(self, answer: str, arm: int | str) -> None:
+        """Answer an alarm about this arm, by the answer's name: "explore", "drop" or "hold"."""
+        self._watched("answer")
+        chosen, number = ANSWERS[choice("answer", answer, tuple(ANSWERS))], self._arm(arm)
+        if chosen.drops_arm:
+            self._forgo(number, arm)
+        chosen.apply(self, number)
 
     def watch_again(self, arm: int | str) -> None:
         """Test this arm again, whose alarm had been left to the decision-maker."""
@@ -361,7 +390,7 @@ class Agent:
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
         self._watched("answer_alarms")
-        self.policy = replace(self.policy, on_alarm=on_alarm)  # type: ignore[call-arg]
+        self.policy = self.policy.answering(on_alarm)
         self._move()
 
     def _forgo(self, number: int, arm: int | str) -> None:

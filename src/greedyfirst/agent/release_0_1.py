@@ -118,9 +118,7 @@ def _model(old: dict[str, Any], prefix: str) -> Named:
         single = ("moment", "solution", "estimate", "first_direction", "units")
         yield from _columns(vectors, prefix, *single)
         yield prefix + "rows", vectors[:, len(single) :]
-        yield from _columns(
-            matrices, prefix, "settled_gram", "inverse", "basis", "ridge_inverse"
-        )
+        yield from _columns(matrices, prefix, "settled_gram", "inverse", "basis", "ridge_inverse")
     else:
         yield from _columns(numbers, prefix, "pulls", "growth", "refreshed_at")
         yield from _columns(vectors, prefix, "shift", "estimate")

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
-from greedyfirst.validation import number, whole_number, wrong
 from greedyfirst.files.atomic_write import atomic_write
+from greedyfirst.validation import number, whole_number, wrong
 
 ROWS_PER_IMPORT = 1000
 #: Of rows as JSON: a body may have 1 MB, and says who and why too.

@@ -143,9 +143,7 @@ def _installed() -> tuple[Path, ...]:
 def _home() -> Path | None:
     """The directory of all keys: in the user's cache, else in a temporary place, else None."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    user = getattr(os, "getuid", lambda: "user")()
-    temporary = Path(tempfile.gettempdir()) / f"greedyfirst-{user}"
-    for find in (lambda: Path(named).absolute() if named else user_cache(), lambda: temporary):
+    for find in (lambda: Path(named).absolute() if named else user_cache(), _temporary):
         try:
             place = find() / "greedyfirst" / "kernels"
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -155,6 +153,11 @@ def _home() -> Path | None:
             _prune(place)
             return place
     return None
+
+
+def _temporary() -> Path:
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    return Path(tempfile.gettempdir()) / f"greedyfirst-{user}"
 
 
 def _is_ours(place: Path) -> bool:

@@ -41,7 +41,9 @@ def _cause(text: str) -> str:
     """The first line that says what is wrong, without numba's headings."""
     for line in text.splitlines():
         line = line.strip(" ->*")
-        if line and not line.startswith(("Failed in", "During:", "File", "No implementation", ">>>")):
+        if line and not line.startswith(
+            ("Failed in", "During:", "File", "No implementation", ">>>")
+        ):
             return line.rstrip(".:")
     return "numba gives no reason"
 

@@ -34,7 +34,8 @@ from greedyfirst.compiling.kernels import (
     is_kernel,
     plain_function,
 )
-from greedyfirst.compiling.records import Addressed, Options, RecordType, parts_of
+from greedyfirst.compiling.record_access import RecordType
+from greedyfirst.compiling.records import Addressed, Options, parts_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

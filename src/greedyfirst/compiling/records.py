@@ -19,29 +19,16 @@ nothing is counted.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numba
 import numpy as np
 from numba import types
-from numba.extending import (
-    NativeValue,
-    intrinsic,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    models,
-    overload,
-    overload_attribute,
-    register_model,
-    typeof_impl,
-    unbox,
-)
+from numba.extending import overload, typeof_impl
 
-from greedyfirst.compiling import native_numba
 from greedyfirst.compiling.kernels import compiled
+from greedyfirst.compiling.record_access import Place, RecordType, copy_fields, declare
 
 Built = TypeVar("Built")
 
@@ -154,7 +141,6 @@ class Addressed:
         constant = isinstance(self, Options)
         self.kind = RecordType(name, tuple(places), tuple(order), constant)
 
-
     def __reduce__(self) -> Any:
         raise TypeError("a record cannot be copied: copy the buffer that it was allocated in")
 
@@ -230,6 +216,10 @@ class Options(Addressed):
     ``name`` selects the kernels that belong to them.
     """
 
+    def __getattr__(self, name: str) -> Any:
+        """Only asked for names that are no option."""
+        raise AttributeError(f"{self.name} has no option {name!r}")
+
     def __init__(self, name: str, values: dict[str, Any]) -> None:
         self.name, self.values = name, values
         self._arrays = []
@@ -269,178 +259,17 @@ def run(entry: Callable[..., Built], *arguments: Any) -> Built:
     return function(*map(argument, arguments)) if function is not entry else entry(*arguments)
 
 
-# ------------------------------------------------------------------------------- in compiled code
-
-
-class Place(NamedTuple):
-    """Where a field is: its word, by order; ``shape`` is None for an inner record."""
-
-    name: str
-    kind: Any
-    shape: tuple[str | int, ...] | None
-
-
-class RecordType(types.Type):  # type: ignore[misc]
-    """The type of a record in compiled code: a pointer to its words.
-
-    Two records have the same type if they have the same name and fields.
-    """
-
-    def __init__(
-        self, record: str, places: tuple[Place, ...], lengths: tuple[str, ...], constant: bool
-    ) -> None:
-        self.record, self.places, self.lengths, self.constant = record, places, lengths, constant
-        told = [(each.name, str(each.kind), each.shape) for each in places]
-        digest = hashlib.sha256(repr((record, told, lengths)).encode()).hexdigest()[:10]
-        super().__init__(name=f"{record.rpartition('.')[2]}_{digest}")
-
-    def place(self, name: str) -> tuple[int, Place] | None:
-        """A field's word and what is there."""
-        for word, place in enumerate(self.places):
-            if place.name == name:
-                return word, place
-        return None
-
-    def length_word(self, name: str) -> int:
-        """Where a length that shapes name is."""
-        return len(self.places) + self.lengths.index(name)
-
-
-register_model(RecordType)(models.OpaqueModel)
-
-
-@typeof_impl.register(Addressed)
-def _typeof(record, context):  # type: ignore[no-untyped-def]
-    return record.kind
-
-
-@unbox(RecordType)
-def _unbox(kind, address, c):  # type: ignore[no-untyped-def]
-    return NativeValue(c.pyapi.long_as_voidptr(address))
-
-
-def field_type(record: RecordType, name: str) -> Any:
-    """The type of a record's field, or None if there is no such field."""
-    found = record.place(name)
-    if found is None:
-        return None
-    _, place = found
-    return types.Array(place.kind, len(place.shape), "C") if place.shape else place.kind
-
-
-def _word(context, builder, record, place):  # type: ignore[no-untyped-def]
-    """Load a word; words never change while a function runs, which lets LLVM load them once."""
-    words = builder.bitcast(record, context.get_value_type(types.CPointer(types.int64)))
-    word = builder.load(builder.gep(words, [context.get_constant(types.intp, place)]))
-    word.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return word
-
-
-def _pointer(context, builder, record, word, kind):  # type: ignore[no-untyped-def]
-    address = _word(context, builder, record, word)
-    return builder.inttoptr(address, context.get_data_type(kind).as_pointer())
-
-
-def _length(context, builder, kind, record, length):  # type: ignore[no-untyped-def]
-    if isinstance(length, int):
-        return context.get_constant(types.intp, length)
-    return _word(context, builder, record, kind.length_word(length))
-
-
-def _read(context, builder, kind, record, name):  # type: ignore[no-untyped-def]
-    word, place = kind.place(name)
-    if place.shape is None:
-        address = _word(context, builder, record, word)
-        return builder.inttoptr(address, context.get_value_type(place.kind))
-    if not place.shape:
-        pointer = _pointer(context, builder, record, word, place.kind)
-        return context.unpack_value(builder, place.kind, pointer)
-    lengths = [_length(context, builder, kind, record, length) for length in place.shape]
-    array = context.make_array(types.Array(place.kind, len(lengths), "C"))(context, builder)
-    size = context.get_constant(types.intp, 1 if place.kind is types.boolean else 8)
-    strides = [size]
-    for length in reversed(lengths[1:]):
-        strides.insert(0, builder.mul(strides[0], length))
-    context.populate_array(
-        array,
-        data=builder.inttoptr(_word(context, builder, record, word), array.data.type),
-        shape=lengths,
-        strides=strides,
-        itemsize=size,
-        meminfo=None,
-    )
-    return array._getvalue()
-
-
-@lower_setattr_generic(RecordType)
-def _write(context, builder, signature, args, name):  # type: ignore[no-untyped-def]
-    kind, given = signature.args
-    word, place = kind.place(name)
-    value = context.cast(builder, args[1], given, place.kind)
-    pointer = _pointer(context, builder, args[0], word, place.kind)
-    context.pack_value(builder, place.kind, value, pointer)
-
-
-_TYPED = native_numba.type_fields(RecordType, field_type)
-if _TYPED:
-    lower_getattr_generic(RecordType)(_read)
-
-
-@cache
-def declare(name: str) -> None:
-    """Tell numba of a field's name, by its public interface where that is all that is used."""
-    if _TYPED:
-        return
-
-    @intrinsic
-    def read(typingctx, record):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return _read(context, builder, record, args[0], name)
-
-        return field_type(record, name)(record), generate
-
-    @overload_attribute(RecordType, name)
-    def get(record):  # type: ignore[no-untyped-def]
-        return None if record.place(name) is None else lambda record: read(record)
-
-
 def copy_record(source: Record, target: Record) -> None:
     """Copy every field of a record, and of those inside it, to another of the same type."""
     for (_, old), (_, new) in zip(source.arrays(), target.arrays(), strict=True):
         new[...] = old
 
 
-@intrinsic
-def _copy_record(typingctx, source, target):  # type: ignore[no-untyped-def]
-    def copy_fields(context, builder, kind, old, new):  # type: ignore[no-untyped-def]
-        bytes_type = context.get_value_type(types.voidptr)
-        for word, place in enumerate(kind.places):
-            if place.shape is None:
-                if place.kind.constant:
-                    continue
-                inner = [builder.inttoptr(_word(context, builder, each, word), bytes_type)
-                         for each in (old, new)]  # fmt: skip
-                copy_fields(context, builder, place.kind, *inner)
-                continue
-            size = context.get_constant(types.intp, 1 if place.kind is types.boolean else 8)
-            for length in place.shape:
-                size = builder.mul(size, _length(context, builder, kind, old, length))
-            ends = [builder.inttoptr(_word(context, builder, each, word), bytes_type)
-                    for each in (new, old)]  # fmt: skip
-            copy = builder.module.declare_intrinsic(
-                "llvm.memcpy", [ends[0].type, ends[1].type, size.type]
-            )
-            builder.call(copy, [*ends, size, context.get_constant(types.boolean, False)])
-
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        copy_fields(context, builder, source, *args)
-        return context.get_dummy_value()
-
-    if source != target:
-        raise numba.errors.TypingError("copy_record needs two records of the same type")
-    return types.void(source, target), generate
-
-
 @overload(copy_record)
-def _copy_record_compiled(source, target):  # type: ignore[no-untyped-def]
-    return lambda source, target: _copy_record(source, target)
+def _copy_record(source, target):  # type: ignore[no-untyped-def]
+    return lambda source, target: copy_fields(source, target)
+
+
+@typeof_impl.register(Addressed)
+def _typeof(record: Addressed, context: Any) -> RecordType:
+    return record.kind

@@ -7,7 +7,7 @@ from typing import Any
 from numba.extending import overload
 
 from greedyfirst.compiling.kernels import INLINE_OPTIONS
-from greedyfirst.compiling.records import field_type
+from greedyfirst.compiling.record_access import field_type
 from greedyfirst.models.least_squares import LeastSquares
 
 

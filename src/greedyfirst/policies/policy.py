@@ -93,6 +93,10 @@ class Policy(Family):
         """The watch over its arms' samples, if it keeps one."""
         return None
 
+    def answering(self, on_alarm: str) -> Policy:
+        """The policy with this answer to its alarms, if it raises any."""
+        return self
+
     def untested_rounds(self, n_arms: int, n_features: int) -> int:
         """The rounds before it tests its arms' samples, if it does."""
         return 0
@@ -110,9 +114,7 @@ class Policy(Family):
         raise NotImplementedError
 
     @staticmethod
-    def score(
-        policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray
-    ) -> int:
+    def score(policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray) -> int:
         """The arm that must be taken, or -1 and scores."""
         raise NotImplementedError
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from greedyfirst.tables.reading import read_table
-from greedyfirst.files.user_cache import user_cache
 from greedyfirst.files.atomic_write import atomic_write
+from greedyfirst.files.user_cache import user_cache
+from greedyfirst.tables.reading import read_table
 
 
 class DataSet(NamedTuple):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from greedyfirst.files.atomic_write import atomic_write
 from greedyfirst.tables.columns import check_frame, close_names, is_missing
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import FloatArray, flag, wrong
-from greedyfirst.files.atomic_write import atomic_write
 
 __all__ = ["Categorical", "Numeric", "Schema"]
 

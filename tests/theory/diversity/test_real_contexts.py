@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from greedyfirst.theory import measure_diversity
-from real_data import DATA, load_rows
+from support.real_data import DATA, load_rows
 
 SETS = ("cardiotocography", "eeg", "eye_movements", "warfarin")
 

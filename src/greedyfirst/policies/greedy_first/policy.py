@@ -229,6 +229,10 @@ class GreedyFirst(Policy):
         """The watch over its arms' samples."""
         return state.watch
 
+    def answering(self, on_alarm: str) -> Self:
+        """With this answer to its alarms."""
+        return replace(self, on_alarm=on_alarm)
+
     def untested_rounds(self, n_arms: int, n_features: int) -> int:
         """The rounds before the test begins; a λ₀ that is given need not be estimated at t₀."""
         options = self.options(n_arms, n_features)

@@ -14,11 +14,11 @@ import numpy as np
 from numba.extending import overload
 
 from greedyfirst.compiling.kernels import INLINE_OPTIONS, inline_kernel, kernel
+from greedyfirst.compiling.record_access import field_type
 from greedyfirst.compiling.records import (
     Memory,
     Record,
     copy_record,
-    field_type,
     floats,
     integers,
 )
@@ -28,6 +28,7 @@ from greedyfirst.models.linear_part import add_pulls, linear_part, pause
 from greedyfirst.models.summary import summarise
 from greedyfirst.numerics.vectors import copy, inner
 from greedyfirst.policies import policy as kernels
+from greedyfirst.policies.greedy_first.watch import Watch
 from greedyfirst.policies.policy import FOREIGN, SUMMARY
 from greedyfirst.validation import FloatArray, IntArray, wrong
 
@@ -70,7 +71,8 @@ def initial_steps(policy: Any, state: Any) -> int:
 @inline_kernel
 def own_step(policy: Any, state: Any, step: int) -> int:
     """The fallback's number of decision ``step``, ``FOREIGN`` if that was greedy's alone."""
-    offset, handed = state.watch.offset, initial_steps(policy, state)
+    watch: Watch = state.watch
+    offset, handed = watch.offset, initial_steps(policy, state)
     if offset == 0 or step > offset + handed:
         return step - offset
     return step if FOREIGN < step <= handed else FOREIGN

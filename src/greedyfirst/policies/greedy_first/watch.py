@@ -153,7 +153,8 @@ def estimate_lambda0(policy: Any, watch: Watch, model: LeastSquares) -> bool:
                 lowest = arm
         if lowest == n_arms:
             return False
-        estimate = statistic.lambda0_from(policy.statistic, watch.floor[lowest], float(t))
+        least: float = watch.floor[lowest]
+        estimate = statistic.lambda0_from(policy.statistic, least, float(t))
         if estimate > 0.0 and estimate >= policy.lambda0_minimum:
             watch.lambda0 = estimate
             return False

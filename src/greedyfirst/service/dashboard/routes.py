@@ -11,6 +11,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
+from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
@@ -22,7 +23,6 @@ from greedyfirst.service.http.middleware import needs, signed
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.state.answers import ANSWERS
 
 _AUDIT_ROWS = 20
 _MOST_CHARTS = 12

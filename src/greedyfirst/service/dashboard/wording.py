@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.http.messages import ArmDiversityView, AuditEntry, DiversityView
 from greedyfirst.service.log.decision_view import DecisionView
-from greedyfirst.service.state.answers import ANSWERS
 
 PROBLEMS = {
     403: "This is not allowed",

@@ -10,7 +10,6 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.state import watching
 
 
 class ServiceMetrics(Collector):
@@ -50,8 +49,7 @@ class ServiceMetrics(Collector):
                 rewards.add_metric([name, outcome], getattr(deployment.counts, outcome))
             pending.add_metric([name], len(deployment.pending))
             alarms.add_metric([name], len(deployment.open_alarms))
-            for arm, pulled in zip(
-                deployment.agent.arm_names, watching.pulls(deployment.agent), strict=True
-            ):
+            learned = deployment.agent.pulls
+            for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
                 pulls.add_metric([name, arm], float(pulled))
         yield from (decisions, rewards, pending, alarms, pulls)

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from greedyfirst.agent import Mode
 from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.specification import Features, Specification
-from greedyfirst.service.state.watching import Mode
 
 Value = float | int | str | bool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log.events import AnyEvent, ArmAdded, ArmRetired, Imported, Resolved
-from greedyfirst.service.state import rewards, watching
-from greedyfirst.service.state.answers import ANSWERS
+from greedyfirst.service.state import rewards
+from greedyfirst.service.state.answers import resolve
 from greedyfirst.service.state.contexts import MOST
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import check_size
@@ -32,9 +32,9 @@ def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
 
 def _resolve(deployment: Deployment, resolved: Resolved) -> None:
     deployment.arm_number(resolved.arm)
-    if not watching.is_watched(deployment.agent):
+    if not deployment.agent.policy.watches:
         raise ConflictError("only a GreedyFirst policy raises alarms that need an answer")
-    ANSWERS[resolved.resolution].by_person(deployment, resolved.arm)
+    resolve(deployment, resolved.resolution, resolved.arm)
 
 
 def _add_arm(deployment: Deployment, added: ArmAdded) -> None:

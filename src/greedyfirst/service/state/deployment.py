@@ -22,7 +22,7 @@ from greedyfirst.links import Identity
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.state import contexts, watching
+from greedyfirst.service.state import contexts
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import Features, Specification, check_size
 from greedyfirst.validation import FloatArray
@@ -104,7 +104,7 @@ class Deployment:
             decision_id=f"{name}:{step}",
             policy=name,
             arm=agent.arm_names[chosen],
-            mode=watching.mode(agent),
+            mode=agent.mode,
             step=step,
             at=at,
             model_version=self.model_version,

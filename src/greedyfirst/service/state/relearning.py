@@ -12,8 +12,8 @@ from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
-from greedyfirst.service.state import administration, rewards, watching
-from greedyfirst.service.state.answers import ANSWERS, LEAVE_OPEN
+from greedyfirst.service.state import administration, rewards
+from greedyfirst.service.state.answers import LEAVE_OPEN, answer_alone
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment, make_agent
 from greedyfirst.service.state.specification import Features
@@ -40,7 +40,8 @@ def relearned(
     for decided in waiting.values():
         _encoded(successor, decided.context)
     successor.specification = before.specification
-    watching.set_answer(agent, before.specification.on_alarm)
+    if agent.policy.watches:
+        agent.answer_alarms(before.specification.on_alarm)
     return successor
 
 
@@ -58,7 +59,7 @@ def adopt(deployment: Deployment, successor: Deployment) -> list[AnyEvent]:
     raised = [replace(alarm, answered=answer) for alarm in deployment.open_alarms.values()]
     for alarm in raised:
         if alarm.arm in deployment.open_alarms:
-            ANSWERS[answer].by_policy(deployment, alarm.arm)
+            answer_alone(deployment, answer, alarm.arm)
     return [*raised]
 
 
@@ -81,7 +82,7 @@ def _apply_again(
                 context = _encoded(successor, row.context)
                 rewards.learn(successor, context, row.arm, row.reward, FOREIGN, at)
         case events.Alarmed():
-            ANSWERS[event.answered].by_policy(successor, event.arm)
+            answer_alone(successor, event.answered, event.arm)
         case events.Resolved() | events.ArmAdded() | events.ArmRetired():
             with suppress(ConflictError):  # what was requested is so already
                 administration.apply(successor, event, at)

@@ -11,7 +11,6 @@ from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import from_description
 from greedyfirst.service.errors import InvalidError
-from greedyfirst.service.state import watching
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
@@ -167,7 +166,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise InvalidError(
                 f"policy {self.policy.policy} must know the truth, which no service does"
             )
-        return watching.with_answer(policy, self.on_alarm)
+        return policy.answering(self.on_alarm)
 
 
 def _check_numbers(option: Any) -> None:

@@ -23,14 +23,28 @@ class Answer(Family):
     """An answer to an alarm, in deeds and in words."""
 
     name: ClassVar[str]
-    #: What was done, in a sentence about a person's answer and about the policy's own.
-    done: ClassVar[str]
-    done_by_itself: ClassVar[str]
+    #: Where it stands in lists of answers.
+    order: ClassVar[int]
+    #: Whether the fallback decides after it, for all arms.
+    begins_exploring: ClassVar[bool] = False
+    #: Whether the arm is never chosen again.
+    drops_arm: ClassVar[bool] = False
+    #: Whether it leaves the alarm to a person, when the policy gives it by itself.
+    leaves_open: ClassVar[bool] = False
+    #: What lists of events say when a person gave the answer, and when the policy did.
+    resolved: ClassVar[str]
+    answered: ClassVar[str]
+    #: What forms say: the choice and what it means, where ``{arm}`` is the arm's name.
+    choice: ClassVar[str]
+    meaning: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
         """Enter the table."""
         super().__init_subclass__()
         ANSWERS[cls.name] = cls
+        in_order = sorted(ANSWERS.items(), key=lambda item: item[1].order)
+        ANSWERS.clear()
+        ANSWERS.update(in_order)
 
     @staticmethod
     def apply(agent: Deciding, arm: int) -> None:

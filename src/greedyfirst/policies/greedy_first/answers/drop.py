@@ -13,8 +13,15 @@ class Drop(Answer):
     """Go on greedily without the arm."""
 
     name = "drop"
-    done = "The arm was dropped"
-    done_by_itself = "the arm was dropped"
+    order = 2
+    drops_arm = True
+    resolved = "The arm was dropped"
+    answered = "the arm was dropped"
+    choice = "Drop {arm}."
+    meaning = (
+        "It is never chosen again, and the policy goes on greedily with the other arms. Right when "
+        "you know that it is not worth it."
+    )
 
     @staticmethod
     @kernel

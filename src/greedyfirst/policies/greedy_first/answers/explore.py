@@ -13,8 +13,15 @@ class Explore(Answer):
     """Switch to the fallback, for all arms."""
 
     name = "explore"
-    done = "Exploring was begun"
-    done_by_itself = "the policy began to explore"
+    order = 1
+    begins_exploring = True
+    resolved = "Exploring was begun"
+    answered = "the policy began to explore"
+    choice = "Explore."
+    meaning = (
+        "The policy sometimes takes arms that look worse, to learn about them. Costs some reward "
+        "now; all arms get samples."
+    )
 
     @staticmethod
     @kernel

@@ -13,8 +13,15 @@ class Hold(Answer):
     """Go on greedily with the arm, and leave it to the decision-maker."""
 
     name = "hold"
-    done = "The arm was kept, and is not tested any more"
-    done_by_itself = "a person is to decide"
+    order = 3
+    leaves_open = True
+    resolved = "The arm was kept, and is not tested any more"
+    answered = "a person is to decide"
+    choice = "Hold on."
+    meaning = (
+        "The policy goes on greedily with all arms and does not test {arm} any more. Right when "
+        "you know that greedy is safe for it."
+    )
 
     @staticmethod
     @kernel

@@ -3,11 +3,11 @@
 import numpy as np
 
 from greedyfirst import Agent
-from greedyfirst.memory import allocate
-from greedyfirst.policies.policy import compiled_for, init
+from greedyfirst.compiling.records import run
+from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.simulation.episode import play
-from listed_policies import N_ARMS, N_FEATURES
 
+N_ARMS, N_FEATURES = 3, 4
 HORIZON = 150
 SEED = 11
 BATCH = 7
@@ -72,12 +72,12 @@ def play_compiled(policy, contexts, rewards, seed=SEED):
     rewards = suited(policy, rewards)
     horizon, n_features = contexts.shape
     n_arms = rewards.shape[1]
-    record = policy.record(n_arms, n_features)
-    _, state = allocate(lambda memory: init(record, n_arms, n_features, memory), horizon)
+    options = policy.options(n_arms, n_features)
+    _, state = new_state(options, n_arms, n_features, horizon)
     regrets = np.tile(np.arange(n_arms, dtype=float), (horizon, 1))
     curve = np.zeros(horizon)
     grid = np.arange(1, horizon + 1)
-    loop = compiled_for(play, type(policy))
-    pulls = np.zeros(n_arms)
-    loop(record, state, seed, contexts, rewards, regrets, np.ones(n_arms), grid, curve, pulls)
+    loop = loop_for(play, policy, options, state)
+    tables = contexts, rewards, regrets, np.ones(n_arms)
+    run(loop, options, state, seed, *tables, grid, curve, np.zeros(n_arms))
     return np.diff(curve, prepend=0.0).astype(int).tolist(), state

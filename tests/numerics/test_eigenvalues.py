@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import bind
 
 from greedyfirst import eigenvalues
-from greedyfirst.compilation import bind
 
 
 def _smallest(a, work, vector, value):

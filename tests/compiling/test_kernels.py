@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from greedyfirst.compilation import CACHE_DIRECTORY
 
 import greedyfirst
-from greedyfirst.compilation import CACHE_DIRECTORY
 
 PACKAGE = Path(greedyfirst.__file__).parent
 WHERE = "from greedyfirst.compilation import CACHE_DIRECTORY; print(CACHE_DIRECTORY)"

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from greedyfirst.compilation import entry_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedyfirst import linalg
-from greedyfirst.compilation import entry_kernel
 
 
 @entry_kernel

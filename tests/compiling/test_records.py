@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 from greedyfirst.compilation import entry, entry_kernel
 from greedyfirst.held import Held, hold, opened
 

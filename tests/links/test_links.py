@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from greedyfirst.compilation import array_at
 from scipy import special, stats
 
 from greedyfirst import Agent, GLMGreedy
-from greedyfirst.compilation import array_at
 from greedyfirst.links import LINKS, Identity, Link, Logistic, Poisson, Probit
 from greedyfirst.links.link import (
     check_rewards,

@@ -3,9 +3,8 @@
 import io
 
 import pytest
-from matplotlib import image
-
 from greedyfirst.pictures import add_legend, save_picture, shortened
+from matplotlib import image
 
 NAMES = ["$\\frac{a$", "$10 to $20", "_high", "剂量", "سعر", "two\nlines", "x" * 300]
 

@@ -16,7 +16,7 @@ from greedyfirst.cli import main
 from greedyfirst.cli.application import output_name
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.tables.datasets import DATA_SETS
-from real_data import DATA
+from support.real_data import DATA
 
 POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"

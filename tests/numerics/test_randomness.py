@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from greedyfirst.compilation import entry_kernel
 from greedyfirst.randomness import mix, normal, stream, uniform
+from scipy import stats
 
 FALSE_ALARM = 1e-6
 N = 50_000
