@@ -21,8 +21,9 @@ from greedyfirst.agent.loops import (
     learn_many,
     score_next,
 )
-from greedyfirst.compiling.kernels import compiled
-from greedyfirst.compiling.records import Built, allocate, argument, run
+from greedyfirst.compiling.calls import argument, compiled, run
+from greedyfirst.compiling.kernels import Function
+from greedyfirst.compiling.records import allocate
 from greedyfirst.files import data_file
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
@@ -122,7 +123,7 @@ class Agent:
         self._decide = compiled(self._loop(decide), work, 1, GIVEN, 0, seed)
         self._learn = compiled(self._loop(learn), work, 1, GIVEN, 0, 0.0)
 
-    def _loop(self, function: Callable[..., Built]) -> Callable[..., Built]:
+    def _loop(self, function: Function) -> Function:
         return loop_for(function, self.policy, self.options, self.state)
 
     @property
@@ -385,7 +386,7 @@ class Agent:
         if self.dropped[number]:
             raise wrong("arm", arm, "an arm that has not been dropped")
         watched.exempt[number] = False
-        watch.test_soon(self.options, watched)
+        watch.test_soon(watched)
 
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""

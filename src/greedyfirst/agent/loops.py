@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from greedyfirst.compiling.kernels import compiled, entry, inline_kernel
+from greedyfirst.compiling.calls import compiled
+from greedyfirst.compiling.kernels import entry, inline_kernel
 from greedyfirst.compiling.records import Record, flag, floats, part
 from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select

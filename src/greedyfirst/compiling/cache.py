@@ -21,7 +21,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -143,7 +143,8 @@ def _installed() -> tuple[Path, ...]:
 def _home() -> Path | None:
     """The directory of all keys: in the user's cache, else in a temporary place, else None."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    for find in (lambda: Path(named).absolute() if named else user_cache(), _temporary):
+    own = partial(Path.absolute, Path(named)) if named else user_cache
+    for find in (own, _temporary):
         try:
             place = find() / "greedyfirst" / "kernels"
             place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -150,10 +150,19 @@ def entry_for(function: Function, *records: Any) -> Function:
 
 @cache
 def _entry(function: Any, members: frozenset[type[Family]]) -> Entry:
+    return Entry(function, _modules(members))
+
+
+def entry_modules(*records: Any) -> frozenset[str] | None:
+    """The modules of the members' kernels; None if their code may not be kept on disk."""
+    return _modules(members_in(*records))
+
+
+def _modules(members: frozenset[type[Family]]) -> frozenset[str] | None:
     if not all(member.lasting for member in members):
-        return Entry(function, None)
+        return None
     lines = [each for member in members for each in member.__mro__]
-    return Entry(function, {each.__module__ for each in lines if issubclass(each, Family)})
+    return frozenset(each.__module__ for each in lines if issubclass(each, Family))
 
 
 def has_kernels(member: type[Family], *names: str) -> bool:

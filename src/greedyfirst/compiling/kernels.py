@@ -13,8 +13,6 @@ them (``GREEDYFIRST_PLAIN_NUMBA=1``), is in :mod:`greedyfirst.compiling.native_n
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -25,12 +23,8 @@ import numba
 import numpy as np
 
 from greedyfirst.compiling import cache, native_numba
-from greedyfirst.compiling.failures import one_sentence
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-#: Seconds of compiling after which a terminal is told.
-TOLD_AFTER = 2.0
 
 if numba.config.DISABLE_JIT:
     # The 64-bit hashing of random draws wraps around on purpose; uncompiled, NumPy would warn.
@@ -83,18 +77,28 @@ class Entry:
     @cached_property
     def dispatcher(self) -> Any:
         """Numba's side of it."""
-        options = {**OPTIONS, "no_cfunc_wrapper": True}
-        directory = None
-        if self.reaches is not None:
-            directory = cache.directory_for({self.function.__module__, *self.reaches})
-        if directory is None:  # numba's own choice of place would not be keyed by the source
-            return numba.njit(**options)(self.function)
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = directory
-        try:
-            return numba.njit(**options, cache=True)(self.function)
-        finally:
-            numba.config.CACHE_DIR = before
+        own = self.function.__module__
+        with kept_on_disk(None if self.reaches is None else {own, *self.reaches}) as kept:
+            return numba.njit(**OPTIONS, no_cfunc_wrapper=True, **kept)(self.function)
+
+
+@contextmanager
+def kept_on_disk(modules: Iterable[str] | None) -> Iterator[dict[str, bool]]:
+    """The options that keep what is compiled meanwhile, from these modules; None keeps nothing.
+
+    Elsewhere than in our directory nothing may be kept: numba's own choice of place is not keyed
+    by the source.
+    """
+    directory = None if modules is None else cache.directory_for(modules)
+    if directory is None:
+        yield {}
+        return
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = directory
+    try:
+        yield {"cache": True}
+    finally:
+        numba.config.CACHE_DIR = before
 
 
 def entry(function: Function) -> Function:
@@ -112,41 +116,3 @@ def bound(function: Function, name: str, **functions: Any) -> Function:
     made.__qualname__ = name
     made.__module__ = function.__module__
     return cast(Function, made)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Say on a terminal what is happening, if it takes a while."""
-    text = "compiling kernels, once for this version of the code: up to a minute ..."
-    timer = threading.Timer(TOLD_AFTER, lambda: print(text, file=sys.stderr, flush=True))
-    timer.daemon = True
-    if sys.stderr is not None and sys.stderr.isatty():
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def compiled(function: Function, *arguments: Any) -> Function:
-    """An entry compiled for these arguments' types, without the look-up of types at each call.
-
-    The look-up costs microseconds, the call itself a fraction of one. The result must be called
-    with arguments of exactly the same types, and with records as
-    :func:`~greedyfirst.compiling.records.argument` gives them. A type may be given instead of an
-    argument.
-    """
-    if not isinstance(function, Entry):
-        return function
-    dispatcher = function.dispatcher
-    signature = tuple(
-        argument if isinstance(argument, numba.types.Type) else numba.typeof(argument)
-        for argument in arguments
-    )
-    if signature not in dispatcher.overloads:
-        try:
-            with _told():
-                dispatcher.compile(signature)
-        except numba.errors.NumbaError as error:
-            raise one_sentence(error) from None
-    return cast(Function, dispatcher.overloads[signature].entry_point)

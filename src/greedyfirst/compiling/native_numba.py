@@ -9,6 +9,7 @@ the table is in ``benchmarks/README.md``.
   what they compile to is code for their callers to take in.
 - **No reference counts** (``_nrt``). Kernels neither make nor return arrays; numba would count
   references to every view they take.
+- **Calls by address** (llvmlite): :mod:`greedyfirst.compiling.routines`.
 - **Fields of records** typed in one place (``AttributeTemplate``), which is what lets kernels go
   without reference counts.
 - **Vector loops** (llvmlite). Contexts are short; numba's own vectorised loops suit long arrays.
@@ -32,7 +33,7 @@ from numba.core.compiler import Compiler
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic
 
-PARTS = frozenset({"compiler", "counts", "vectors"})
+PARTS = frozenset({"compiler", "counts", "routines", "vectors"})
 
 
 def _used() -> frozenset[str]:
@@ -118,6 +119,36 @@ def type_fields(record: type, resolve: Callable[[Any, str], Any]) -> bool:
             return resolve(kind, name)
 
     return True
+
+
+# ------------------------------------------------------------- calls by address
+
+CALLS_BY_ADDRESS = "routines" in USED
+_WORD = ir.IntType(64)
+
+
+def call_with_words(builder: Any, address: Any, words: list[Any]) -> None:
+    """Call the C function at an address with the address of a block of these words."""
+    block = cgutils.alloca_once(builder, ir.ArrayType(_WORD, len(words)))
+    for place, word in enumerate(words):
+        builder.store(word, cgutils.gep_inbounds(builder, block, 0, place))
+    kind = ir.FunctionType(ir.VoidType(), [_WORD])
+    function = builder.inttoptr(address, kind.as_pointer())
+    builder.call(function, [builder.ptrtoint(block, _WORD)])
+
+
+def to_word(context: Any, builder: Any, kind: Any, number: Any) -> Any:
+    """A number as a word."""
+    if kind is types.boolean:
+        return builder.zext(number, _WORD)
+    return builder.bitcast(number, _WORD)
+
+
+def from_word(context: Any, builder: Any, kind: Any, word: Any) -> Any:
+    """The number that :func:`to_word` was given."""
+    if kind is types.boolean:
+        return builder.trunc(word, ir.IntType(1))
+    return builder.bitcast(word, context.get_value_type(kind))
 
 
 # ------------------------------------------------------------- vector loops

@@ -1,7 +1,7 @@
 """Records in compiled code: a pointer to words, and how fields are read and written there.
 
-The words of a record are the addresses of its fields, in their order, then the lengths that the
-shapes name. Everything here is numba's public interface for extensions.
+The words of a record are the addresses of its fields, in their order, the lengths that the shapes
+name, and the addresses of its routines. Everything here is numba's public interface for extensions.
 """
 
 from __future__ import annotations
@@ -42,11 +42,16 @@ class RecordType(types.Type):  # type: ignore[misc]
     """
 
     def __init__(
-        self, record: str, places: tuple[Place, ...], lengths: tuple[str, ...], constant: bool
+        self,
+        record: str,
+        places: tuple[Place, ...],
+        lengths: tuple[str, ...],
+        routines: tuple[str, ...] = (),
+        constant: bool = False,
     ) -> None:
         self.record, self.places, self.lengths, self.constant = record, places, lengths, constant
         told = [(each.name, str(each.kind), each.shape) for each in places]
-        digest = hashlib.sha256(repr((record, told, lengths)).encode()).hexdigest()[:10]
+        digest = hashlib.sha256(repr((record, told, lengths, routines)).encode()).hexdigest()[:10]
         super().__init__(name=f"{record.rpartition('.')[2]}_{digest}")
 
     def place(self, name: str) -> tuple[int, Place] | None:
@@ -60,12 +65,16 @@ class RecordType(types.Type):  # type: ignore[misc]
         """Where a length that shapes name is."""
         return len(self.places) + self.lengths.index(name)
 
+    def routine_word(self, place: int) -> int:
+        """Where the address of one of the record's routines is."""
+        return len(self.places) + len(self.lengths) + place
+
 
 register_model(RecordType)(models.OpaqueModel)
 
 
 @unbox(RecordType)
-def _unbox(kind: Any, address: Any, c: Any) -> Any:
+def _unbox(kind, address, c):  # type: ignore[no-untyped-def]
     return NativeValue(c.pyapi.long_as_voidptr(address))
 
 
@@ -78,7 +87,7 @@ def field_type(record: Any, name: str) -> Any:
     return types.Array(place.kind, len(place.shape), "C") if place.shape else place.kind
 
 
-def _word(context: Any, builder: Any, record: Any, place: int) -> Any:
+def load_word(context: Any, builder: Any, record: Any, place: int) -> Any:
     """Load a word; words never change while a function runs, which lets LLVM load them once."""
     words = builder.bitcast(record, context.get_value_type(types.CPointer(types.int64)))
     word = builder.load(builder.gep(words, [context.get_constant(types.intp, place)]))
@@ -89,7 +98,7 @@ def _word(context: Any, builder: Any, record: Any, place: int) -> Any:
 def _length(context: Any, builder: Any, kind: RecordType, record: Any, length: str | int) -> Any:
     if isinstance(length, int):
         return context.get_constant(types.intp, length)
-    return _word(context, builder, record, kind.length_word(length))
+    return load_word(context, builder, record, kind.length_word(length))
 
 
 def _item_size(context: Any, kind: Any) -> Any:
@@ -98,7 +107,7 @@ def _item_size(context: Any, kind: Any) -> Any:
 
 def _number(context: Any, builder: Any, record: Any, word: int, kind: Any) -> Any:
     """The pointer to a single number."""
-    address = _word(context, builder, record, word)
+    address = load_word(context, builder, record, word)
     return builder.inttoptr(address, context.get_data_type(kind).as_pointer())
 
 
@@ -106,20 +115,26 @@ def _read(context: Any, builder: Any, kind: Any, record: Any, name: str) -> Any:
     """The code that reads a field: a record, a number, or a view of an array."""
     word, place = kind.place(name)
     if place.shape is None:
-        address = _word(context, builder, record, word)
+        address = load_word(context, builder, record, word)
         return builder.inttoptr(address, context.get_value_type(place.kind))
     if not place.shape:
         pointer = _number(context, builder, record, word, place.kind)
         return context.unpack_value(builder, place.kind, pointer)
     lengths = [_length(context, builder, kind, record, length) for length in place.shape]
-    array = context.make_array(types.Array(place.kind, len(lengths), "C"))(context, builder)
-    size = _item_size(context, place.kind)
+    array = types.Array(place.kind, len(lengths), "C")
+    return array_at(context, builder, array, load_word(context, builder, record, word), lengths)
+
+
+def array_at(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
+    """The code that makes a contiguous array at an address; it does not own the memory."""
+    array = context.make_array(kind)(context, builder)
+    size = _item_size(context, kind.dtype)
     strides = [size]
     for length in reversed(lengths[1:]):
         strides.insert(0, builder.mul(strides[0], length))
     context.populate_array(
         array,
-        data=builder.inttoptr(_word(context, builder, record, word), array.data.type),
+        data=builder.inttoptr(address, array.data.type),
         shape=lengths,
         strides=strides,
         itemsize=size,
@@ -129,7 +144,7 @@ def _read(context: Any, builder: Any, kind: Any, record: Any, name: str) -> Any:
 
 
 @lower_setattr_generic(RecordType)
-def _write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
+def _write(context, builder, signature, args, name):  # type: ignore[no-untyped-def]
     """The code that writes a single number."""
     kind, given = signature.args
     word, place = kind.place(name)
@@ -170,7 +185,7 @@ def copy_fields(typingctx, source, target):  # type: ignore[no-untyped-def]
         pointer = context.get_value_type(types.voidptr)
         for word, place in enumerate(kind.places):
             ends = [
-                builder.inttoptr(_word(context, builder, each, word), pointer)
+                builder.inttoptr(load_word(context, builder, each, word), pointer)
                 for each in (old, new)
             ]
             if place.shape is None:

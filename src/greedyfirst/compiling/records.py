@@ -22,12 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
-from greedyfirst.compiling.kernels import compiled
 from greedyfirst.compiling.record_access import Place, RecordType, copy_fields, declare
 
 Built = TypeVar("Built")
@@ -46,6 +44,9 @@ class Field(NamedTuple):
 
 class Part(NamedTuple):
     """A declared field that is another record, given when the record is made."""
+
+    #: Whether it belongs to another record, so that it is not a part of this one's state.
+    shared: bool = False
 
 
 def floats(*shape: str | int) -> Any:
@@ -78,9 +79,9 @@ def flag() -> Any:
     return Field("bool")
 
 
-def part() -> Any:
-    """Another record."""
-    return Part()
+def part(*, shared: bool = False) -> Any:
+    """Another record; ``shared`` if it is a part of the state elsewhere."""
+    return Part(shared)
 
 
 class Memory:
@@ -120,6 +121,8 @@ class Addressed:
     kind: RecordType
     #: Each field's array, number or record.
     values: dict[str, Any]
+    #: See :mod:`greedyfirst.compiling.routines`.
+    routines: ClassVar[list[Any]] = []
 
     def _settle(self, name: str, entries: list[tuple[str, Any, Field | Part]]) -> None:
         """Write the words of these fields, and make the type that says where each one is."""
@@ -136,10 +139,12 @@ class Addressed:
             places.append(Place(field, DTYPES[declared.dtype], declared.shape))
             words.append(value.ctypes.data)
         order = [each for each in lengths if isinstance(each, str)]
-        self.words = np.array([*words, *(lengths[each] for each in order)], np.int64)
+        routines = tuple(each.name for each in self.routines)
+        sizes = [lengths[each] for each in order]
+        self.words = np.array([*words, *sizes, *(0 for _ in routines)], np.int64)
         self.address = int(self.words.ctypes.data)
         constant = isinstance(self, Options)
-        self.kind = RecordType(name, tuple(places), tuple(order), constant)
+        self.kind = RecordType(name, tuple(places), tuple(order), routines, constant)
 
     def __reduce__(self) -> Any:
         raise TypeError("a record cannot be copied: copy the buffer that it was allocated in")
@@ -154,6 +159,7 @@ class Record(Addressed):
         """Collect the declared fields; single numbers become properties."""
         own = {name: each for name, each in vars(cls).items() if isinstance(each, (Field, Part))}
         cls.declared = {**cls.declared, **own}
+        cls.routines = []
         for name, each in own.items():
             if isinstance(each, Field) and not each.shape:
                 setattr(cls, name, _single(name))
@@ -178,7 +184,8 @@ class Record(Addressed):
         """Every array of the record and of those inside it, with its path ("model.gram")."""
         for name, value in self.values.items():
             if isinstance(value, Record):
-                yield from value.arrays(f"{prefix}{name}.")
+                if not self.declared[name].shared:  # type: ignore[union-attr]
+                    yield from value.arrays(f"{prefix}{name}.")
             elif isinstance(value, np.ndarray):
                 yield prefix + name, value
 
@@ -243,22 +250,6 @@ def parts_of(record: Addressed) -> list[Addressed]:
     return [each for each in record.values.values() if isinstance(each, Addressed)]
 
 
-def argument(value: Any) -> Any:
-    """A value as an argument of :func:`~greedyfirst.compiling.kernels.compiled` functions.
-
-    A record becomes its address, but for where nothing is compiled.
-    """
-    if isinstance(value, Addressed) and not numba.config.DISABLE_JIT:
-        return value.address
-    return value
-
-
-def run(entry: Callable[..., Built], *arguments: Any) -> Built:
-    """Call an entry: for calls that are rare, since types are looked up each time."""
-    function = compiled(entry, *arguments)
-    return function(*map(argument, arguments)) if function is not entry else entry(*arguments)
-
-
 def copy_record(source: Record, target: Record) -> None:
     """Copy every field of a record, and of those inside it, to another of the same type."""
     for (_, old), (_, new) in zip(source.arrays(), target.arrays(), strict=True):
@@ -271,5 +262,5 @@ def _copy_record(source, target):  # type: ignore[no-untyped-def]
 
 
 @typeof_impl.register(Addressed)
-def _typeof(record: Addressed, context: Any) -> RecordType:
+def _typeof(record, context):  # type: ignore[no-untyped-def]
     return record.kind

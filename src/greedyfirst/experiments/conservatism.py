@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from greedyfirst.compiling.kernels import compiled
-from greedyfirst.compiling.records import argument
+from greedyfirst.compiling.calls import argument, compiled
 from greedyfirst.policies import Greedy, GreedyFirst
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import score, update

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.families import (
     Family,
     entry_for,
@@ -19,7 +20,6 @@ from greedyfirst.compiling.families import (
     member_of,
     options_of,
 )
-from greedyfirst.compiling.records import run
 from greedyfirst.validation import FloatArray, choice, wrong
 
 #: The links by name, filled by their definitions.

@@ -17,6 +17,7 @@ import numpy as np
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, floats, integers
+from greedyfirst.compiling.routines import routine
 from greedyfirst.models.least_squares import REFRESH_GROWTH, REFRESH_ROWS
 from greedyfirst.numerics.matrices import add_outer, invert, multiply
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
@@ -56,7 +57,7 @@ def init(
     return model
 
 
-@kernel
+@routine(GaussianPosterior)
 def observe(
     model: GaussianPosterior, arm: int, x: FloatArray, y: float, noise_variance: float
 ) -> None:

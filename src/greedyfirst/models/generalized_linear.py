@@ -19,6 +19,7 @@ from typing import Any
 
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory
+from greedyfirst.compiling.routines import routine
 from greedyfirst.links.link import curvature, mean, score
 from greedyfirst.models import least_squares
 from greedyfirst.models.likelihood import GeneralizedLinear
@@ -47,7 +48,7 @@ def init(memory: Memory, n_arms: int, d: int, link: Any, window_rows: int) -> Ge
     return model
 
 
-@kernel
+@routine(GeneralizedLinear)
 def observe(model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row and find the new estimate: O(nd²) for n rows kept."""
     least_squares.observe(model.linear, LINEAR_WARMUP, arm, x, y)

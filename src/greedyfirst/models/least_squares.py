@@ -34,8 +34,10 @@ import math
 
 import numpy as np
 
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry, inline_kernel, kernel
-from greedyfirst.compiling.records import Memory, Record, flags, floats, integers, run
+from greedyfirst.compiling.records import Memory, Record, flags, floats, integers
+from greedyfirst.compiling.routines import routine
 from greedyfirst.models.ridge import ridge
 from greedyfirst.models.span import widen
 from greedyfirst.numerics.matrices import add_outer, invert, multiply, orthogonalise
@@ -110,7 +112,7 @@ def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
     return model
 
 
-@kernel
+@routine(LeastSquares)
 def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row: O(d²)."""
     v, inverse, estimate = model.gain, model.inverse[arm], model.estimate[arm]
@@ -191,7 +193,7 @@ def repair(
         copy(model.solution[arm], model.estimate[arm])
 
 
-@kernel
+@routine(LeastSquares)
 def catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
     """Bring an arm's paused estimate up to date: O(d³)."""
     repair(model, warmup, arm, model.gain, 0.0, True)

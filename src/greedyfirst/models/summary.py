@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.routines import routine
 from greedyfirst.models.least_squares import LeastSquares, settle
 from greedyfirst.numerics.matrices import eigen
 from greedyfirst.numerics.vectors import inner
@@ -17,7 +17,7 @@ from greedyfirst.numerics.vectors import inner
 SUMMARY_CUT = 1e-14
 
 
-@kernel
+@routine(LeastSquares)
 def summarise(model: LeastSquares, arm: int) -> None:
     r"""At most d rows with the same G and m as all rows of an arm.
 

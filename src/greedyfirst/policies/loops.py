@@ -13,7 +13,7 @@ from greedyfirst.policies.selection import select, select_in_python
 
 
 def new_state(options: Options, n_arms: int, n_features: int, rows: int) -> tuple[Any, Any]:
-    """A buffer, and the state before the first decision in it; ``rows``: rewards to have room for."""
+    """A buffer, and in it the state before the first decision, with room for ``rows`` rewards."""
     return allocate(partial(init, options, n_arms, n_features), rows)
 
 

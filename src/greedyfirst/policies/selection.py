@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry, inline_kernel, kernel
-from greedyfirst.compiling.records import Record, floats, number, run
+from greedyfirst.compiling.records import Record, floats, number
 from greedyfirst.numerics.randomness import normal, stream, uniform
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.gaussian_race import chances_of_highest

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from greedyfirst.compiling.kernels import compiled
-from greedyfirst.compiling.records import argument
+from greedyfirst.compiling.calls import argument, compiled
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import Policy

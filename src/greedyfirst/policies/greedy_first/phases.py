@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.families import entry_for
 from greedyfirst.compiling.kernels import kernel
-from greedyfirst.compiling.records import allocate, copy_record, run
+from greedyfirst.compiling.records import allocate, copy_record
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies import initial_pulls
@@ -67,7 +68,7 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     watch.explores = False
     watch.switched_at = 0
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
-    test_soon(options, watch)
+    test_soon(watch)
     build = partial(kernels.init, options.fallback, agent.n_arms, agent.n_features)
     _, fresh = allocate(build, agent.room)
     copy_record(fresh, state.fallback)
@@ -93,7 +94,7 @@ def admit(agent: Deciding, pulls: int) -> None:
         own = options.fallback.initial_pulls
         initial_pulls.admit(state.fallback.initial, arm, own_step, pulls, own)
     watch.since[arm] = watch.clock
-    watch.next_test = min(watch.next_test, watch.clock + options.test_after)
+    watch.next_test = min(watch.next_test, watch.clock + watch.options.test_after)
 
 
 def plan_fallback(agent: Deciding) -> None:

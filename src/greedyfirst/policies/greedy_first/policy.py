@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from greedyfirst.compiling.families import options_of
 from greedyfirst.compiling.kernels import inline_kernel
-from greedyfirst.compiling.records import Memory, Record, floats, part
+from greedyfirst.compiling.records import Memory, Options, Record, floats, part
 from greedyfirst.links import Link
 from greedyfirst.models.least_squares import WARMUPS
 from greedyfirst.models.linear_part import linear_part
@@ -37,7 +37,7 @@ class GreedyFirstState(Record):
     fallback: Any = part()
     watch: Watch = part()
     #: The greedy state's own.
-    scores: Scores = part()
+    scores: Scores = part(shared=True)
     samples: InitialSamples = part()
     # Scratch: eligible arms that have not been dropped.
     allowed: FloatArray = floats("n_arms")
@@ -212,17 +212,20 @@ class GreedyFirst(Policy):
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
         """The options, those of both phases, the test's and the answer's among them."""
         t0 = 4 * n_arms * n_features if self.t0 is None else int(self.t0)
-        return {
-            "greedy": self.greedy_policy().options(n_arms, n_features),
+        test = {
             "t0": t0,
             "lambda0": 0.0 if self.lambda0 is None else float(self.lambda0),
-            "fallback": self.fallback.options(n_arms, n_features),
             "span": SPANS.index(self.span),
-            "carry_over": carry_over_code(self.carry_over),
             "on_alarm": options_of(ANSWERS[self.on_alarm]),
             "lambda0_minimum": float(self.lambda0_minimum),
             "test_after": t0 if self.test_after is None else int(self.test_after),
             "statistic": STATISTICS[self.statistic].options(),
+        }
+        return {
+            "greedy": self.greedy_policy().options(n_arms, n_features),
+            "fallback": self.fallback.options(n_arms, n_features),
+            "carry_over": carry_over_code(self.carry_over),
+            "test": Options("test", test),
         }
 
     def watch(self, state: GreedyFirstState) -> Watch:
@@ -235,18 +238,19 @@ class GreedyFirst(Policy):
 
     def untested_rounds(self, n_arms: int, n_features: int) -> int:
         """The rounds before the test begins; a λ₀ that is given need not be estimated at t₀."""
-        options = self.options(n_arms, n_features)
-        return int(options.test_after if self.lambda0 else max(options.t0, options.test_after))
+        test = self.options(n_arms, n_features).test
+        return int(test.test_after if self.lambda0 else max(test.t0, test.test_after))
 
     @staticmethod
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyFirstState:
         """The state before the first decision."""
         greedy = kernels.init(policy.greedy, n_arms, n_features, memory)
+        samples = linear_part(greedy.model)
         return GreedyFirstState(
             memory,
             greedy=greedy,
             fallback=kernels.init(policy.fallback, n_arms, n_features, memory),
-            watch=watch.init(memory, n_arms, n_features, policy),
+            watch=watch.init(memory, n_arms, n_features, policy.test, samples),
             scores=greedy.scores,
             samples=warm_start.init(memory, policy, n_arms, n_features),
             n_arms=n_arms,
@@ -296,8 +300,8 @@ class GreedyFirst(Policy):
         if watched.explores:
             own_step = warm_start.own_step(policy, state, step)
             kernels.update(policy.fallback, state.fallback, own_step, context, arm, reward)
-        if policy.span == watch.POOLED:
-            watch.see(policy, watched, context)
+        watch.see(watched, context)
         if watched.clock > watched.next_test and not watched.explores:
-            if watch.test(policy, watched, linear_part(state.greedy.model)):
+            watch.test(watched)
+            if watched.explores:
                 phases.switch(policy, state, step)

@@ -79,7 +79,6 @@ class Reported(Protocol):
     """What a report needs of an agent."""
 
     policy: Any
-    options: Any
     state: Any
     arm_names: tuple[str, ...]
     feature_names: tuple[str, ...]
@@ -136,7 +135,7 @@ def _watched_model(agent: Reported, watch: Watch | None) -> Any:
 def _outside_span(agent: Reported, watch: Watch | None) -> FloatArray:
     """Rows that span what no context has had, where the policy tests inside the span; else none."""
     n_features = len(agent.feature_names)
-    if watch is None or agent.options.span != POOLED:
+    if watch is None or watch.options.span != POOLED:
         return np.zeros((0, n_features))
     return watch.basis[: n_features - watch.rank]
 
@@ -156,7 +155,7 @@ def _arm_report(
     order = np.argsort(-np.abs(weakest), kind="stable")
     rounding = len(values) * np.finfo(float).eps * max(values[-1], 0.0)
     smallest = float(values[0]) if values[0] > rounding and math.isfinite(values[0]) else 0.0
-    line, rise = _threshold(agent, watch, arm)
+    line, rise = _threshold(watch, arm)
     gain = float(weakest @ usual @ weakest)
     return ArmDiversity(
         name=agent.arm_names[arm],
@@ -171,11 +170,11 @@ def _arm_report(
     )
 
 
-def _threshold(agent: Reported, watch: Watch | None, arm: int) -> tuple[float | None, float]:
+def _threshold(watch: Watch | None, arm: int) -> tuple[float | None, float]:
     """What an arm's value must not fall below now, and how much that rises in a round."""
     if watch is None or watch.lambda0 == 0.0:
         return None, 0.0
-    formula, age = member_of(agent.options.statistic).threshold, watch.clock - watch.since[arm]
+    formula, age = member_of(watch.options.statistic).threshold, watch.clock - watch.since[arm]
     return float(formula(watch.lambda0, float(age))), float(formula(watch.lambda0, 1.0))
 
 
@@ -184,7 +183,7 @@ def _samples_needed(
 ) -> int | None:
     """Pulls at usual contexts after which the value would be at the line, if each adds ``gain``.
 
-    Each also moves the line by one round's ``rise``; where that is more than it adds, none would do.
+    Each also moves the line by one round's ``rise``; if that is more than it adds, none would do.
     """
     if threshold is None:
         return None

@@ -11,7 +11,6 @@ from typing import Any
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.numerics.eigenvalues import smallest_eigenpair
 from greedyfirst.numerics.matrices import add_outer
 from greedyfirst.numerics.vectors import copy, inner
@@ -30,14 +29,13 @@ class SmallestEigenvalue(Statistic):
 
     @staticmethod
     @kernel
-    def lower_bound(
-        statistic: Any, policy: Any, watch: Watch, model: LeastSquares, arm: int
-    ) -> float:
+    def lower_bound(statistic: Any, watch: Watch, arm: int) -> float:
         """λ_min ≥ 1/‖G⁺‖ by the Frobenius norm, O(d²); 0 where G⁺ is not known."""
+        model = watch.samples
         inverse = model.inverse[arm]
         d = inverse.shape[0]
         rank = model.rank[arm]
-        if rank < span_rank(policy, watch, d) or (rank < d and model.refreshed_at[arm] == 0):
+        if rank < span_rank(watch, d) or (rank < d and model.refreshed_at[arm] == 0):
             return 0.0
         squares = 0.0
         for i in range(d):
@@ -46,8 +44,9 @@ class SmallestEigenvalue(Statistic):
 
     @staticmethod
     @kernel
-    def value(statistic: Any, policy: Any, watch: Watch, model: LeastSquares, arm: int) -> float:
+    def value(statistic: Any, watch: Watch, arm: int) -> float:
         """λ_min, 0 while singular; its eigenvector into ``watch.weakest``: O(d³)."""
+        model = watch.samples
         least_squares.settle(model, arm)
         matrix, gram = watch.matrix, model.settled_gram[arm]
         d = matrix.shape[0]
@@ -55,7 +54,7 @@ class SmallestEigenvalue(Statistic):
         for i in range(d):
             trace += gram[i, i]
             copy(gram[i], matrix[i])
-        rank = span_rank(policy, watch, d)
+        rank = span_rank(watch, d)
         for k in range(d - rank):
             add_outer(matrix, watch.basis[k], trace + 1.0)
         watch.eigenvalue_computations += 1

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from greedyfirst.compiling.families import Family, generic, generic_formula, options_of
 from greedyfirst.compiling.records import Options
-from greedyfirst.models.least_squares import LeastSquares
 
 #: The statistics by name, filled by their definitions.
 STATISTICS: dict[str, type[Statistic]] = {}
@@ -37,13 +36,13 @@ class Statistic(Family):
 
 
 @generic
-def lower_bound(statistic: Any, policy: Any, watch: Any, model: LeastSquares, arm: int) -> float:
+def lower_bound(statistic: Any, watch: Any, arm: int) -> float:
     """A bound that the value is not below, sooner found than the value."""
     raise NotImplementedError
 
 
 @generic
-def value(statistic: Any, policy: Any, watch: Any, model: LeastSquares, arm: int) -> float:
+def value(statistic: Any, watch: Any, arm: int) -> float:
     """The arm's value, exact."""
     raise NotImplementedError
 

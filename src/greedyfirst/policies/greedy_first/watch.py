@@ -23,7 +23,9 @@ from greedyfirst.compiling.records import (
     integer,
     integers,
     number,
+    part,
 )
+from greedyfirst.compiling.routines import routine
 from greedyfirst.models import span
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies.greedy_first import statistic
@@ -40,6 +42,9 @@ EARLY = 1.0 - 1e-9
 class Watch(Record):
     """What the test knows. Rounds are counted in rewards."""
 
+    #: What the policy says of the test, and the samples that are tested.
+    options: Any = part(shared=True)
+    samples: LeastSquares = part(shared=True)
     #: Rewards so far, and the round up to which no arm can trip the test.
     clock: int = integer()
     next_test: float = number()
@@ -77,111 +82,116 @@ class Watch(Record):
     work: FloatArray = floats("d", "d")
 
 
-def init(memory: Memory, n_arms: int, d: int, policy: Any) -> Watch:
-    """The watch before the first round."""
-    watch = Watch(memory, n_arms=n_arms, d=d)
-    watch.lambda0 = policy.lambda0
-    watch.next_test = policy.test_after if policy.lambda0 > 0.0 else policy.t0 - 1
+def init(memory: Memory, n_arms: int, d: int, options: Any, samples: LeastSquares) -> Watch:
+    """The watch over these samples before the first round."""
+    watch = Watch(memory, options=options, samples=samples, n_arms=n_arms, d=d)
+    watch.lambda0 = options.lambda0
+    watch.next_test = options.test_after if options.lambda0 > 0.0 else options.t0 - 1
     watch.culprit = -1
     watch.basis[:] = np.eye(d)
     return watch
 
 
 @inline_kernel
-def span_rank(policy: Any, watch: Watch, d: int) -> int:
+def span_rank(watch: Watch, d: int) -> int:
     """The rank that an arm's Gram matrix must have."""
-    return watch.rank if policy.span == POOLED else d
+    return watch.rank if watch.options.span == POOLED else d
 
 
 @inline_kernel
-def see(policy: Any, watch: Watch, context: FloatArray) -> None:
-    """Take a context into the span of all contexts."""
-    if watch.rank < context.shape[0]:
-        widen(policy, watch, context)
+def see(watch: Watch, context: FloatArray) -> None:
+    """Take a context into the span of all contexts, if the test is run inside that."""
+    if watch.rank < context.shape[0] and watch.options.span == POOLED:
+        widen(watch, context)
 
 
-@kernel
-def widen(policy: Any, watch: Watch, context: FloatArray) -> None:
+@routine(Watch)
+def widen(watch: Watch, context: FloatArray) -> None:
     """Widen the span; bounds are void if that adds a direction."""
     basis, units, rank = watch.basis, watch.units, watch.rank
     if span.widen(basis, units, rank, context, watch.outside, watch.reflector) == 0.0:
         return
     watch.rank += 1
-    if watch.lambda0 > 0.0 and policy.statistic.can_fall:
+    if watch.lambda0 > 0.0 and watch.options.statistic.can_fall:
         watch.next_test = 0.0
         for arm in range(watch.floor.shape[0]):
             watch.floor[arm] = 0.0
 
 
-@kernel
-def test(policy: Any, watch: Watch, model: LeastSquares) -> bool:
-    """Run the test where a bound no longer decides it; True if the answer is to explore."""
-    if watch.lambda0 == 0.0 and estimate_lambda0(policy, watch, model):
-        return True
+@routine(Watch)
+def test(watch: Watch) -> None:
+    """Run the test where a bound no longer decides it; ``explores`` if that is the answer."""
+    options = watch.options
+    if watch.lambda0 == 0.0:
+        estimate_lambda0(watch)
+    if watch.explores:
+        return
     for arm in range(watch.floor.shape[0]):
         age = watch.clock - watch.since[arm]
-        line = statistic.threshold(policy.statistic, watch.lambda0, float(age))
-        if watch.exempt[arm] or age <= policy.test_after or watch.floor[arm] >= line:
+        line = statistic.threshold(options.statistic, watch.lambda0, float(age))
+        if watch.exempt[arm] or age <= options.test_after or watch.floor[arm] >= line:
             continue
-        watch.floor[arm] = statistic.lower_bound(policy.statistic, policy, watch, model, arm)
+        watch.floor[arm] = statistic.lower_bound(options.statistic, watch, arm)
         if watch.floor[arm] < line:
-            watch.floor[arm] = statistic.value(policy.statistic, policy, watch, model, arm)
-        if watch.floor[arm] < line and raise_alarm(policy, watch, arm):
-            return True
-    plan_next_test(policy, watch)
-    return False
+            watch.floor[arm] = statistic.value(options.statistic, watch, arm)
+        if watch.floor[arm] < line:
+            raise_alarm(watch, arm)
+            if watch.explores:
+                return
+    plan_next_test(watch)
 
 
 @kernel
-def estimate_lambda0(policy: Any, watch: Watch, model: LeastSquares) -> bool:
-    """λ₀ from the lowest of the watched arms' values (Algorithm 5); True if it is 0 and explores.
+def estimate_lambda0(watch: Watch) -> None:
+    """λ₀ from the lowest of the watched arms' values (Algorithm 5); an alarm if that is 0.
 
     When the answer to a zero is not to explore, the arm is left out and the others are asked.
     """
-    t = watch.clock
+    options, t = watch.options, watch.clock
     n_arms = watch.floor.shape[0]
     for arm in range(n_arms):
-        if not watch.exempt[arm] and t - watch.since[arm] >= policy.t0:
-            watch.floor[arm] = statistic.value(policy.statistic, policy, watch, model, arm)
+        if not watch.exempt[arm] and t - watch.since[arm] >= options.t0:
+            watch.floor[arm] = statistic.value(options.statistic, watch, arm)
     for _ in range(n_arms):
         lowest = n_arms  # none
         for arm in range(n_arms):
-            old = t - watch.since[arm] >= policy.t0
+            old = t - watch.since[arm] >= options.t0
             if (old and not watch.exempt[arm]) and (
                 lowest == n_arms or watch.floor[arm] < watch.floor[lowest]
             ):
                 lowest = arm
         if lowest == n_arms:
-            return False
-        least: float = watch.floor[lowest]
-        estimate = statistic.lambda0_from(policy.statistic, least, float(t))
-        if estimate > 0.0 and estimate >= policy.lambda0_minimum:
+            return
+        least = float(watch.floor[lowest])
+        estimate = statistic.lambda0_from(options.statistic, least, float(t))
+        if estimate > 0.0 and estimate >= options.lambda0_minimum:
             watch.lambda0 = estimate
-            return False
-        if raise_alarm(policy, watch, lowest):
-            return True
-    return False
+            return
+        raise_alarm(watch, lowest)
+        if watch.explores:
+            return
 
 
 @kernel
-def raise_alarm(policy: Any, watch: Watch, arm: int) -> bool:
-    """Note that the arm tripped the test, and answer as ``on_alarm`` says; True to explore."""
+def raise_alarm(watch: Watch, arm: int) -> None:
+    """Note that the arm tripped the test, and answer as ``on_alarm`` says."""
     watch.alarms += 1
     watch.culprit = arm
     watch.tripped_at[arm] = watch.clock
-    return answer_alarm(policy.on_alarm, watch, arm)
+    answer_alarm(watch.options.on_alarm, watch, arm)
 
 
 @kernel
-def plan_next_test(policy: Any, watch: Watch) -> None:
+def plan_next_test(watch: Watch) -> None:
     """The round up to which every watched arm's bound decides the test."""
+    options = watch.options
     first = math.inf
     for arm in range(watch.floor.shape[0]):
         if not watch.exempt[arm]:
-            age = float(policy.test_after)
+            age = float(options.test_after)
             if watch.lambda0 > 0.0:
                 kept = watch.floor[arm]
-                allowed = statistic.rounds_allowed(policy.statistic, watch.lambda0, kept)
+                allowed = statistic.rounds_allowed(options.statistic, watch.lambda0, kept)
                 age = max(age, allowed * EARLY)
             first = min(first, watch.since[arm] + age)
     watch.next_test = first
@@ -195,6 +205,6 @@ def leave_out(watch: Watch, arm: int, *, dropped: bool) -> None:
     watch.alarms += 1
 
 
-def test_soon(policy: Any, watch: Watch) -> None:
+def test_soon(watch: Watch) -> None:
     """Test after the next reward, or as soon as tests begin."""
-    watch.next_test = min(watch.next_test, max(watch.clock, policy.t0 - 1))
+    watch.next_test = min(watch.next_test, max(watch.clock, watch.options.t0 - 1))

@@ -53,6 +53,6 @@ class Answer(Family):
 
 
 @generic
-def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
-    """What the policy does by itself at an alarm; True if the fallback is to decide from now on."""
+def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
+    """What the policy does by itself at an alarm; the fallback decides after ``watch.explores``."""
     raise NotImplementedError

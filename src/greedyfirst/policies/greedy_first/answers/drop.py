@@ -25,7 +25,7 @@ class Drop(Answer):
 
     @staticmethod
     @kernel
-    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
         """Drop the arm, unless it is the last one."""
         watch.exempt[arm] = True
         left = 0
@@ -34,7 +34,6 @@ class Drop(Answer):
                 left += 1
         if left > 1:
             watch.dropped[arm] = True
-        return False
 
     @staticmethod
     def apply(agent: Deciding, arm: int) -> None:

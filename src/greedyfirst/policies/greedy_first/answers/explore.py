@@ -25,9 +25,9 @@ class Explore(Answer):
 
     @staticmethod
     @kernel
-    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
         """Switch."""
-        return True
+        watch.explores = True
 
     @staticmethod
     def apply(agent: Deciding, arm: int) -> None:

@@ -25,10 +25,9 @@ class Hold(Answer):
 
     @staticmethod
     @kernel
-    def answer_alarm(answer: Any, watch: Any, arm: int) -> bool:
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
         """Test the arm no more."""
         watch.exempt[arm] = True
-        return False
 
     @staticmethod
     def apply(agent: Deciding, arm: int) -> None:

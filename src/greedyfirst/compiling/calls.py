@@ -1,0 +1,81 @@
+"""Calls from Python into compiled code."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import numba
+
+from greedyfirst.compiling.failures import one_sentence
+from greedyfirst.compiling.kernels import Entry, Function
+from greedyfirst.compiling.records import Addressed
+from greedyfirst.compiling.routines import make_ready
+
+Result = TypeVar("Result")
+
+#: Seconds of compiling after which a terminal is told.
+TOLD_AFTER = 2.0
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say on a terminal what is happening, if it takes a while."""
+    text = "compiling kernels, once for this version of the code: up to a minute ..."
+    timer = threading.Timer(TOLD_AFTER, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    if sys.stderr is not None and sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def compiled(function: Function, *arguments: Any) -> Function:
+    """An entry compiled for these arguments' types, without the look-up of types at each call.
+
+    The look-up costs microseconds, the call itself a fraction of one. The result must be called
+    with arguments of exactly the same types, and with records as
+    :func:`argument` gives them. A type may be given instead of an
+    argument.
+    """
+    if not isinstance(function, Entry):
+        return function
+    try:
+        with _told():
+            return cast(Function, _compiled(function, arguments))
+    except numba.errors.NumbaError as error:
+        raise one_sentence(error) from None
+
+
+def _compiled(function: Entry, arguments: tuple[Any, ...]) -> Any:
+    for each in arguments:
+        make_ready(each)
+    dispatcher = function.dispatcher
+    signature = tuple(
+        argument if isinstance(argument, numba.types.Type) else numba.typeof(argument)
+        for argument in arguments
+    )
+    if signature not in dispatcher.overloads:
+        dispatcher.compile(signature)
+    return dispatcher.overloads[signature].entry_point
+
+
+def argument(value: Any) -> Any:
+    """A value as an argument of :func:`compiled` functions.
+
+    A record becomes its address, but for where nothing is compiled.
+    """
+    if isinstance(value, Addressed) and not numba.config.DISABLE_JIT:
+        return value.address
+    return value
+
+
+def run(entry: Callable[..., Result], *arguments: Any) -> Result:
+    """Call an entry: for calls that are rare, since types are looked up each time."""
+    function = compiled(entry, *arguments)
+    return function(*map(argument, arguments)) if function is not entry else entry(*arguments)
