@@ -3,7 +3,7 @@
 import numpy as np
 
 from greedyfirst import Agent
-from greedyfirst.compiling.records import run
+from greedyfirst.compiling.calls import run
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.simulation.episode import play
 

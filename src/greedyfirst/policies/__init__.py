@@ -1,32 +1,22 @@
-"""How an arm is chosen: one algorithm, one file, named as in the paper."""
+"""How an arm is chosen: one algorithm, one file, named as in the literature.
 
-from greedyfirst.policies.epsilon_greedy import EpsilonGreedy
-from greedyfirst.policies.fixed_arm import FixedArm
-from greedyfirst.policies.glm_greedy import GLMGreedy
-from greedyfirst.policies.glm_ucb import GLMUCB
-from greedyfirst.policies.greedy import Greedy
-from greedyfirst.policies.greedy_first import GreedyFirst
-from greedyfirst.policies.oful import OFUL
-from greedyfirst.policies.ols_bandit import OLSBandit
-from greedyfirst.policies.oracle import Oracle
+Every module here is imported: a policy joins by the file that defines it.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
 from greedyfirst.policies.policy import POLICIES, Policy
-from greedyfirst.policies.prior_free_thompson_sampling import PriorFreeThompsonSampling
-from greedyfirst.policies.thompson_sampling import ThompsonSampling
-from greedyfirst.policies.uniform import Uniform
 
-__all__ = [
-    "GLMUCB",
-    "OFUL",
-    "POLICIES",
-    "EpsilonGreedy",
-    "FixedArm",
-    "GLMGreedy",
-    "Greedy",
-    "GreedyFirst",
-    "OLSBandit",
-    "Oracle",
-    "Policy",
-    "PriorFreeThompsonSampling",
-    "ThompsonSampling",
-    "Uniform",
-]
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["POLICIES", "Policy", *POLICIES]
+
+
+def __getattr__(name: str) -> Any:
+    """A policy by its name."""
+    if name in POLICIES:
+        return POLICIES[name]
+    raise AttributeError(f"module {__name__!r} has no policy {name!r}")
