@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from greedyfirst.memory import allocate
-from greedyfirst.policies.diversity_watch import SWITCHED_AT
 
 from figure2 import clipped_gaussian_problem
 from greedyfirst import GreedyFirst, Policy
+from greedyfirst.compiling.calls import argument, compiled
 from greedyfirst.experiments.figure2 import N_ARMS
-from greedyfirst.policies.policy import compiled_for, init
+from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.problems import Draw
 from greedyfirst.simulation.episode import play
 from greedyfirst.simulation.simulate import plotted_steps
@@ -24,30 +23,23 @@ class Playing:
     """A policy in the compiled loop of ``simulate``, on instances that are already drawn."""
 
     def __init__(self, policy: Policy, n_features: int) -> None:
-        self.record = policy.record(N_ARMS, n_features)
-        self.buffer, self.state = allocate(
-            lambda memory: init(self.record, N_ARMS, n_features, memory), HORIZON
-        )
+        options = policy.options(N_ARMS, n_features)
+        self.buffer, self.state = new_state(options, N_ARMS, n_features, HORIZON)
         self.fresh = self.buffer.copy()
-        self.loop = compiled_for(play, type(policy))
-        self.eligible = np.ones(N_ARMS)
         self.grid = plotted_steps(HORIZON).astype(np.int64)
-        self.curve, self.pulls = np.zeros(len(self.grid)), np.zeros(N_ARMS)
+        self.records = options, self.state  # kept alive: the loop gets their addresses
+        table, row = np.zeros((0, N_ARMS)), np.zeros(N_ARMS)
+        self.notes = np.ones(N_ARMS), self.grid, np.zeros(len(self.grid)), row
+        tables = np.zeros((0, n_features)), table, table
+        loop = loop_for(play, policy, *self.records)
+        self.loop = compiled(loop, *self.records, SEED, *tables, *self.notes)
 
     def run(self, draws: list[Draw]) -> None:
         """Play every instance from the first decision on."""
+        records = [argument(record) for record in self.records]
         for draw in draws:
             self.buffer[:] = self.fresh
-            self.loop(
-                self.record,
-                self.state,
-                SEED,
-                *draw,
-                self.eligible,
-                self.grid,
-                self.curve,
-                self.pulls,
-            )
+            self.loop(*records, SEED, *draw, *self.notes)
 
 
 def draw_instances(n_features: int) -> list[Draw]:
@@ -57,7 +49,7 @@ def draw_instances(n_features: int) -> list[Draw]:
     for _ in range(100 * N_INSTANCES):
         draw = problem.draw(rng, HORIZON)
         watched.run([draw])
-        if watched.state.watch.numbers[SWITCHED_AT] == 0.0:
+        if watched.state.watch.switched_at == 0:
             kept.append(draw)
         if len(kept) == N_INSTANCES:
             return kept

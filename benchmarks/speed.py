@@ -125,7 +125,7 @@ def agent_over_numpy(
         numpy_greedy(contexts[before:], rewards[before:], estimates.copy(), inverses.copy())
 
     reading = time_ratio(ours, yardstick, repetitions=repetitions(quick))
-    if policy is GreedyFirst and agent.state.explores:
+    if policy is GreedyFirst and agent.explores:
         raise SkippedError("Greedy-First has switched")
     return reading
 

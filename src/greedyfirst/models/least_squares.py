@@ -161,7 +161,7 @@ def settle(model: LeastSquares, arm: int) -> None:
         add_multiples(gram[i], (four[0][i], four[1][i], four[2][i], four[3][i]), four)
 
 
-@kernel
+@routine(LeastSquares)
 def repair(
     model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float, catching_up: bool
 ) -> None:
@@ -193,7 +193,7 @@ def repair(
         copy(model.solution[arm], model.estimate[arm])
 
 
-@routine(LeastSquares)
+@kernel
 def catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
     """Bring an arm's paused estimate up to date: O(d³)."""
     repair(model, warmup, arm, model.gain, 0.0, True)

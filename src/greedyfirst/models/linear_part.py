@@ -17,13 +17,6 @@ def linear_part(model: Any) -> LeastSquares:
     return linear
 
 
-@overload(linear_part, strict=False, jit_options=INLINE_OPTIONS)
-def _linear_part(model):  # type: ignore[no-untyped-def]
-    if field_type(model, "linear") is None:
-        return lambda model: model
-    return lambda model: model.linear
-
-
 def pause(model: Any) -> None:
     """Let estimates of least squares rest; rows go on being taken in. Other models go on."""
     if isinstance(model, LeastSquares):

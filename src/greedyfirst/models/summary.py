@@ -8,27 +8,42 @@ from __future__ import annotations
 
 import math
 
+from greedyfirst.compiling.records import Record, floats, part
 from greedyfirst.compiling.routines import routine
 from greedyfirst.models.least_squares import LeastSquares, settle
 from greedyfirst.numerics.matrices import eigen
 from greedyfirst.numerics.vectors import inner
+from greedyfirst.validation import FloatArray
 
 # Eigenvalues of a unit-diagonal G below this share of d are rounding.
 SUMMARY_CUT = 1e-14
 
 
-@routine(LeastSquares)
-def summarise(model: LeastSquares, arm: int) -> None:
+class Summary(Record):
+    """The rows that stand for an arm's samples."""
+
+    samples: LeastSquares = part(shared=True)
+    #: The rows, 0 for those that are not needed, and their rewards.
+    rows: FloatArray = floats("d", "d")
+    rewards: FloatArray = floats("d")
+    # Scratch.
+    directions: FloatArray = floats("d", "d")
+    scale: FloatArray = floats("d")
+    scaled: FloatArray = floats("d")
+
+
+@routine(Summary)
+def summarise(summary: Summary, arm: int) -> None:
     r"""At most d rows with the same G and m as all rows of an arm.
 
     With S the roots of G's diagonal and :math:`S^{-1}GS^{-1} = \sum \lambda uu^\top`, the rows are
-    :math:`\sqrt\lambda Su` with rewards :math:`u^\top S^{-1}m/\sqrt\lambda`: in the rows of
-    ``matrix`` and in ``gain``; rows outside the span are 0.
+    :math:`\sqrt\lambda Su` with rewards :math:`u^\top S^{-1}m/\sqrt\lambda`.
     """
-    settle(model, arm)
-    gram, moment = model.settled_gram[arm], model.moment[arm]
-    rows, directions = model.matrix, model.other_matrix
-    rewards, scale, scaled = model.gain, model.outside, model.reflector
+    samples = summary.samples
+    settle(samples, arm)
+    gram, moment = samples.settled_gram[arm], samples.moment[arm]
+    rows, directions, rewards = summary.rows, summary.directions, summary.rewards
+    scale, scaled = summary.scale, summary.scaled
     d = gram.shape[0]
     for i in range(d):
         scale[i] = math.sqrt(gram[i, i])

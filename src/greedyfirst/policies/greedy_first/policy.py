@@ -13,6 +13,7 @@ from greedyfirst.compiling.records import Memory, Options, Record, floats, part
 from greedyfirst.links import Link
 from greedyfirst.models.least_squares import WARMUPS
 from greedyfirst.models.linear_part import linear_part
+from greedyfirst.models.summary import Summary
 from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.glm_greedy import GLMGreedy
@@ -39,6 +40,8 @@ class GreedyFirstState(Record):
     #: The greedy state's own.
     scores: Scores = part(shared=True)
     samples: InitialSamples = part()
+    #: Scratch of the warm start.
+    summary: Summary = part()
     # Scratch: eligible arms that have not been dropped.
     allowed: FloatArray = floats("n_arms")
 
@@ -253,6 +256,7 @@ class GreedyFirst(Policy):
             watch=watch.init(memory, n_arms, n_features, policy.test, samples),
             scores=greedy.scores,
             samples=warm_start.init(memory, policy, n_arms, n_features),
+            summary=Summary(memory, samples=samples, d=n_features),
             n_arms=n_arms,
         )
 

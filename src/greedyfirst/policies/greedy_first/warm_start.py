@@ -22,9 +22,8 @@ from greedyfirst.compiling.records import (
     floats,
     integers,
 )
-from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.models.likelihood import GeneralizedLinear
-from greedyfirst.models.linear_part import add_pulls, linear_part, pause
+from greedyfirst.models.linear_part import add_pulls, pause
 from greedyfirst.models.summary import summarise
 from greedyfirst.numerics.vectors import copy, inner
 from greedyfirst.policies import policy as kernels
@@ -107,7 +106,7 @@ def hand_over_all(policy: Any, state: Any) -> None:
     if isinstance(source, GeneralizedLinear) and isinstance(target, GeneralizedLinear):
         copy_record(source, target)
     else:
-        hand_over_summary(policy, state, linear_part(source))
+        hand_over_summary(policy, state)
 
 
 @overload(hand_over_all, strict=False, jit_options=INLINE_OPTIONS)
@@ -117,16 +116,17 @@ def _hand_over_all(policy, state):  # type: ignore[no-untyped-def]
     )
     if source == target and field_type(source, "linear") is not None:
         return lambda policy, state: copy_record(state.greedy.model, state.fallback.model)
-    return lambda policy, state: hand_over_summary(policy, state, linear_part(state.greedy.model))
+    return lambda policy, state: hand_over_summary(policy, state)
 
 
 @kernel
-def hand_over_summary(policy: Any, state: Any, model: LeastSquares) -> None:
+def hand_over_summary(policy: Any, state: Any) -> None:
     """Teach the fallback at most d rows per arm."""
-    rows, rewards = model.matrix, model.gain
-    for arm in range(model.pulls.shape[0]):
-        summarise(model, arm)
-        add_pulls(state.fallback, arm, model.pulls[arm])
+    summary = state.summary
+    rows, rewards, pulls = summary.rows, summary.rewards, summary.samples.pulls
+    for arm in range(pulls.shape[0]):
+        summarise(summary, arm)
+        add_pulls(state.fallback, arm, pulls[arm])
         for k in range(rows.shape[0]):
             if inner(rows[k], rows[k]) > 0.0:
                 add_pulls(state.fallback, arm, -1)
