@@ -1,15 +1,17 @@
 # make demo    sets up everything and reproduces Figure 2(c)
 # make test    sets up everything and runs the whole test suite
+# make quick   the checks, and the tests of kernels, models, policies, agents and simulations
 # make check   format, lint, types, layers
 # make bench   speed, as ratios against yardsticks
 # make nightly the long tests
+# make numba-range  the policies' tests on the oldest and newest numba, and without its private parts
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench nightly clean
+.PHONY: demo test quick check bench nightly numba-range clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -24,6 +26,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest
 
+quick: check
+	$(BIN)/python -m pytest tests/compiling tests/numerics tests/models tests/links tests/policies tests/agent tests/simulation -m 'not nightly and not slow'
+
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -35,6 +40,9 @@ bench: $(READY)
 
 nightly: $(READY)
 	$(BIN)/python -m pytest -m nightly
+
+numba-range: $(READY)
+	$(BIN)/python benchmarks/numba_range.py
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
