@@ -148,5 +148,7 @@ def compiled(function: Function, *arguments: Any) -> Function:
             with _told():
                 dispatcher.compile(signature)
         except numba.errors.NumbaError as error:
-            raise one_sentence(error) from None
+            raise one_sentence(error, function.function) from None
+        except Exception as error:  # numba has some that are none of its own kind
+            raise one_sentence(error, function.function) from error
     return cast(Function, dispatcher.overloads[signature].entry_point)
