@@ -29,6 +29,8 @@ from greedyfirst.compiling.failures import one_sentence
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+#: Held while numba is told, for all threads, where to keep what one entry compiles to.
+_CHOOSING_DIRECTORY = threading.Lock()
 #: Seconds of compiling after which a terminal is told.
 TOLD_AFTER = 2.0
 
@@ -89,12 +91,13 @@ class Entry:
             directory = cache.directory_for({self.function.__module__, *self.reaches})
         if directory is None:  # numba's own choice of place would not be keyed by the source
             return numba.njit(**options)(self.function)
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = directory
-        try:
-            return numba.njit(**options, cache=True)(self.function)
-        finally:
-            numba.config.CACHE_DIR = before
+        with _CHOOSING_DIRECTORY:
+            before = numba.config.CACHE_DIR
+            numba.config.CACHE_DIR = directory
+            try:
+                return numba.njit(**options, cache=True)(self.function)
+            finally:
+                numba.config.CACHE_DIR = before
 
 
 def entry(function: Function) -> Function:
