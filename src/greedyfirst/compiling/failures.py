@@ -33,7 +33,7 @@ _PLACES = (
     re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+):$'),
 )
 _CALLED = re.compile(r"During: resolving callee type: type\(CPUDispatcher\(<function (\S+) at")
-_SPECIFIC = re.compile(r"specific error:\n\s*\w*Error: (?!Failed in)(.+)")
+_SPECIFIC = re.compile(r"specific error:\n\s*\w*Error: (?:Failed in.*\n\s*)*(.+)")
 _NUMBA = Path(numba.__file__).resolve().parent
 #: Numba's spelling of types and values, and a reader's.
 _SPELLINGS = (
@@ -99,8 +99,9 @@ def _cause(text: str) -> str:
     """The first line that says what is wrong, without numba's headings."""
     for line in map(str.strip, text.splitlines()):
         if line.startswith(">>>"):
-            specific = _SPECIFIC.search(text)
-            return specific[1] if specific else f"nothing fits {line.lstrip('> ')}"
+            causes = (each[1] for each in _SPECIFIC.finditer(text))
+            specific = (each.rstrip(".:") for each in causes if not each.startswith(_HEADINGS))
+            return next(specific, f"nothing fits {line.lstrip('> ')}")
         if line and not line.startswith(_HEADINGS):
             return line.rstrip(".:")
     return "numba gives no reason"
