@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import pytest
 
+import greedyfirst
 from greedyfirst.compiling.failures import KernelError
 from greedyfirst.compiling.families import (
     Family,
@@ -158,10 +159,10 @@ def test_without_compilation_the_same_kernels_are_selected():
         "import json, test_families as t\n"
         "print(json.dumps([{name: t.used(name) for name in t.SHAPES}, t.used_in_pairs()]))"
     )
+    paths = [str(Path(greedyfirst.__file__).parents[1]), str(Path(__file__).parent)]
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        cwd=Path(__file__).parent,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=100,
