@@ -1,153 +1,249 @@
-"""The kernels' disk cache: keyed by the source, pruned, used, and not needed."""
+"""Kernels and entries: the arithmetic of Python, whichever way they are compiled."""
 
+import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
-from greedyfirst.compilation import CACHE_DIRECTORY
 
 import greedyfirst
+from greedyfirst.compiling.calls import compiled, run
+from greedyfirst.compiling.kernels import (
+    bound,
+    entry,
+    inline_kernel,
+    is_kernel,
+    kernel,
+    plain_function,
+)
 
-PACKAGE = Path(greedyfirst.__file__).parent
-WHERE = "from greedyfirst.compilation import CACHE_DIRECTORY; print(CACHE_DIRECTORY)"
-WORK = """
-from greedyfirst import Agent, Greedy
-from greedyfirst.agent.online import decide, learn
-from greedyfirst.policies.policy import compiled_for
-
-agent = Agent(Greedy(warmup="pinv"), n_arms=2, n_features=2, seed=0)
-agent.update([1.0, 2.0], 1, 3.0)
-print(agent.choose([1.0, 2.0]), agent.expected_rewards([1.0, 2.0]).round(9).tolist())
-"""
-HITS = """
-for function in (decide, learn):
-    stats = compiled_for(function, Greedy).stats
-    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-"""
+needs_compilation = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 
-def run(code, *, package=None, without=(), **environment):
-    env = {name: value for name, value in os.environ.items() if name not in without}
-    if package is not None:
-        env["PYTHONPATH"] = str(package)
+def python(code, **environment):
+    """What a new process prints, as JSON; nothing may be said on standard error."""
+    env = os.environ | {"PYTHONPATH": str(Path(greedyfirst.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=env | {name: str(value) for name, value in environment.items()},
+        env=env | environment,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    return done.stdout.strip().splitlines()
+    return json.loads(done.stdout)
 
 
-@pytest.fixture
-def copied(tmp_path):
-    """A copy of the package that may be edited; what follows from PYTHONPATH goes first."""
-    home = tmp_path / "source"
-    shutil.copytree(PACKAGE, home / "greedyfirst", ignore=shutil.ignore_patterns("__pycache__"))
-    return home
+# ---------------------------------------------------------------- calls
 
 
-def test_this_process_has_a_cache_of_its_source():
-    assert Path(CACHE_DIRECTORY).is_dir()
-    assert Path(CACHE_DIRECTORY).parts[-3:-1] == ("greedyfirst", "kernels")
+@kernel
+def weigh(x, out):
+    for i in range(x.shape[0]):
+        out[i] = scaled(x[i])
 
 
-def test_any_edit_starts_another_cache(copied, tmp_path):
-    cache = tmp_path / "cache"
-    (first,) = run(WHERE, package=copied, NUMBA_CACHE_DIR=cache)
-    (again,) = run(WHERE, package=copied, NUMBA_CACHE_DIR=cache)
-    assert first == again
-    assert Path(first).parent == cache / "greedyfirst" / "kernels"
-    linalg = copied / "greedyfirst" / "linalg.py"
-    linalg.write_text(linalg.read_text() + "\n# an edit\n")
-    (edited,) = run(WHERE, package=copied, NUMBA_CACHE_DIR=cache)
-    (copied / "greedyfirst" / "models" / "new.py").write_text("")
-    (added,) = run(WHERE, package=copied, NUMBA_CACHE_DIR=cache)
-    assert len({first, edited, added}) == 3
+@inline_kernel
+def scaled(value):
+    return 3.0 * value - 1.0
 
 
-def test_the_same_source_elsewhere_has_the_same_key(copied, tmp_path):
-    (there,) = run(WHERE, package=copied, NUMBA_CACHE_DIR=tmp_path)
-    (here,) = run(WHERE, NUMBA_CACHE_DIR=tmp_path)
-    assert there == here
+@entry
+def weigh_all(x, out):
+    weigh(x, out)
 
 
-def test_old_caches_are_removed(tmp_path):
-    kernels = tmp_path / "greedyfirst" / "kernels"
-    for age in range(6):
-        old = kernels / f"{age:016x}"
-        old.mkdir(parents=True)
-        (old / "kernel.nbc").write_text("")
-        os.utime(old, (1_700_000_000 - age, 1_700_000_000 - age))
-    (mine,) = run(WHERE, NUMBA_CACHE_DIR=tmp_path)
-    left = {path.name for path in kernels.iterdir()}
-    assert left == {Path(mine).name, f"{0:016x}", f"{1:016x}"}
+def weigh_as_told(x, out):
+    weigh(x, out)
 
 
-def test_other_things_beside_the_caches_are_left(tmp_path):
-    (tmp_path / "others").mkdir()
-    (tmp_path / "greedyfirst" / "notes").mkdir(parents=True)
-    run(WHERE, NUMBA_CACHE_DIR=tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"others", "greedyfirst"}
-    assert (tmp_path / "greedyfirst" / "notes").is_dir()
+def test_an_entry_is_compiled_once_for_each_set_of_types():
+    x, out = np.arange(4.0), np.zeros(4)
+    function = compiled(weigh_all, x, out)
+    assert compiled(weigh_all, np.zeros(9), out) is function
+    row = numba.types.Array(numba.types.float64, 1, "C")
+    assert compiled(weigh_all, row, row) is function
+    function(x, out)
+    assert out.tolist() == [-1.0, 2.0, 5.0, 8.0]
+    strided = np.arange(8.0)[::2]
+    assert compiled(weigh_all, strided, out) is not function
+    run(weigh_all, strided, out)
+    assert out.tolist() == [-1.0, 5.0, 11.0, 17.0]
 
 
-def test_the_next_process_loads_the_kernels():
-    run(WORK)
-    _, *counts = run(WORK + HITS)
-    assert counts == ["1 0", "1 0"]
+def test_what_is_no_entry_is_called_as_it_is():
+    assert compiled(len, [1]) is len
+    assert run(len, [1, 2]) == 2
 
 
-def test_a_home_that_cannot_be_written(copied, tmp_path):
-    """Below a regular file nothing can be made, not even by root."""
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    said = run(
-        WORK,
-        package=copied,
-        without=("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"),
-        HOME=blocked / "home",
-    )
-    assert said == ["1 [0.0, 3.0]"]
-    assert [path.name for path in tmp_path.iterdir() if path != copied] == ["file"]
+def test_a_bound_function_has_other_functions_for_its_names():
+    negated = bound(weigh_as_told, "weigh_negated", weigh=lambda x, out: np.negative(x, out=out))
+    out = np.zeros(3)
+    negated(np.arange(3.0), out)
+    assert out.tolist() == [0.0, -1.0, -2.0]
+    assert negated.__name__ == "weigh_negated"
+    assert negated.__module__ == __name__
 
 
-def test_an_edit_is_noticed_without_a_writable_home(copied, tmp_path):
-    """No stale machine code, wherever numba keeps it when the home is closed."""
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    options = {
-        "package": copied,
-        "without": ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"),
-        "HOME": blocked / "home",
-    }
-    assert run(WORK, **options) == ["1 [0.0, 3.0]"]
-    selection = copied / "greedyfirst" / "policies" / "selection.py"
-    text = selection.read_text()
-    assert text.count("draw > highest") == 1
-    selection.write_text(text.replace("draw > highest", "draw < highest"))
-    assert run(WORK, **options) == ["0 [0.0, 3.0]"]
+@needs_compilation
+def test_kernels_are_known_by_what_they_are_made_from():
+    assert is_kernel(weigh)
+    assert is_kernel(scaled)
+    assert not is_kernel(weigh_as_told)
+    assert plain_function(scaled)(2.0) == 5.0
+    assert plain_function(weigh_as_told) is weigh_as_told
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="homes of POSIX")
-def test_a_user_without_a_home():
-    """As in containers that run under a number of their own: no HOME, no entry in passwd."""
-    code = """
-import pwd
-def getpwuid(uid):
-    raise KeyError(uid)
-pwd.getpwuid = getpwuid
-import greedyfirst
-print("imported")
+@needs_compilation
+@pytest.mark.skipif(
+    os.environ.get("GREEDYFIRST_PLAIN_NUMBA", "0") != "0", reason="plain kernels can be called"
+)
+def test_a_kernel_called_from_python_says_that_it_is_for_others():
+    run(weigh_all, np.zeros(1), np.zeros(1))
+    with pytest.raises(KeyError, match=r"kernel weigh, .* is for compiled callers only"):
+        weigh(np.zeros(1), np.zeros(1))
+    with pytest.raises(KeyError, match=r"kernel scaled, .* is for compiled callers only"):
+        scaled(1.0)
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+@entry
+def add_up(values):
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i] * values[i]
+    return total
+
+
+@entry
+def divide(a, b):
+    return a / b
+
+
+def test_sums_keep_their_written_order():
+    """Fast-math would add up in several sums at once, and fuse products with them."""
+    rng = np.random.default_rng(31)
+    for n in (1, 5, 64, 1000):
+        values = rng.normal(size=n) * np.float_power(10.0, rng.uniform(-8, 8, size=n))
+        total = 0.0
+        for value in values.tolist():
+            total += value * value
+        assert run(add_up, values) == total
+
+
+def test_divisions_by_zero_are_infinite():
+    assert run(divide, 1.0, 0.0) == np.inf
+    assert run(divide, -1.0, 0.0) == -np.inf
+    assert np.isnan(run(divide, 0.0, 0.0))
+
+
+VECTORS = """
+import json
+import numpy as np
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.calls import run
+from greedyfirst.numerics.vectors import add_multiple, add_multiples, inner, inner_of_four
+
+@entry
+def work(rows, x, y, out):
+    out[0] = inner(rows[0], x)
+    out[1], out[2], out[3], out[4] = inner_of_four((rows[0], rows[1], rows[2], rows[3]), x)
+    add_multiple(y, x[0], rows[1])
+    add_multiples(y, (out[0], 0.3, out[1], -0.7), (rows[0], rows[1], rows[2], rows[3]))
+
+told = []
+for n in range(1, 21):
+    rng = np.random.default_rng(n)
+    rows, x, y = rng.normal(size=(4, n)), rng.normal(size=n), rng.normal(size=n)
+    out = np.zeros(5)
+    run(work, rows, x, y, out)
+    told.append([value.hex() for value in [*out.tolist(), *y.tolist()]])
+print(json.dumps(told))
 """
-    assert run(code, without=("HOME", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")) == ["imported"]
+
+
+def test_vector_loops_agree_bit_for_bit_however_they_are_made():
+    """As generated machine instructions, as numba compiles their meaning, and in Python."""
+    generated = python(VECTORS, GREEDYFIRST_PLAIN_NUMBA="0")
+    assert len(generated) == 20
+    assert generated == python(VECTORS, GREEDYFIRST_PLAIN_NUMBA="vectors")
+    assert generated == python(VECTORS, GREEDYFIRST_PLAIN_NUMBA="1")
+    assert generated == python(VECTORS, NUMBA_DISABLE_JIT="1")
+
+
+# ---------------------------------------------------------------- whole runs
+
+SIMULATION = """
+import json
+import numpy as np
+from greedyfirst import {policies}, simulate
+
+class Own:
+    n_arms, n_features = 3, 4
+    def draw(self, rng, horizon):
+        contexts = rng.normal(size=(horizon, 4))
+        contexts[:, 0] = 1.0
+        means = contexts @ np.array([[0.1, 1, 0, 0], [0, 0, 1, 0], [0.2, 0, 0, -1]]).T
+        rewards = (means + rng.normal(size=means.shape) > 0) * 1.0
+        return contexts, rewards, means.max(axis=1, keepdims=True) - means
+
+policies = [{calls}]
+named = {{str(number): policy for number, policy in enumerate(policies)}}
+result = simulate(Own(), named, n_instances=2, horizon={horizon}, seed=8, progress=False)
+told = [result.mean, result.final, result.pulls, result.switched_at, result.weakest]
+print(json.dumps([[float(value).hex() for value in each.flat] for each in told]))
+"""
+
+
+def simulated(calls, horizon, **environment):
+    names = ", ".join(sorted({call.partition("(")[0] for call in calls}))
+    code = SIMULATION.format(policies=names, calls=", ".join(calls), horizon=horizon)
+    return python(code, **environment)
+
+
+def test_a_simulation_is_the_same_bit_for_bit_without_private_parts_of_numba():
+    calls = ['Greedy(warmup="pinv")']
+    default = simulated(calls, 60, GREEDYFIRST_PLAIN_NUMBA="0")
+    assert len(set(default[0])) > 30
+    assert default == simulated(calls, 60, GREEDYFIRST_PLAIN_NUMBA="1")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "call",
+    [
+        'Greedy(warmup="ridge")',
+        "GreedyFirst(carry_over=True)",
+        "ThompsonSampling()",
+        "OFUL()",
+        'GLMGreedy(link="probit")',
+        "GLMUCB()",
+    ],
+)
+def test_simulations_are_the_same_bit_for_bit_however_they_are_compiled(call):
+    default = simulated([call], 300, GREEDYFIRST_PLAIN_NUMBA="0")
+    for without in ("1", "counts", "compiler", "vectors"):
+        assert default == simulated([call], 300, GREEDYFIRST_PLAIN_NUMBA=without), without
+    assert default == simulated([call], 300, NUMBA_DISABLE_JIT="1")
+
+
+AGENT = """
+import json
+from greedyfirst import Agent, Greedy
+
+agent = Agent(Greedy(warmup="pinv"), n_arms=2, n_features=2, seed=0)
+agent.update([1.0, 2.0], 1, 3.0)
+chosen = agent.choose([1.0, 2.0])
+print(json.dumps([chosen, agent.expected_rewards([1.0, 2.0]).round(9).tolist()]))
+"""
 
 
 def test_without_compilation_the_answers_are_the_same():
-    assert run(WORK, NUMBA_DISABLE_JIT=1) == run(WORK)
+    assert python(AGENT) == python(AGENT, NUMBA_DISABLE_JIT="1") == [1, [0.0, 3.0]]

@@ -9,7 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
-from greedyfirst import Agent, Greedy, data_file
+from greedyfirst import Agent, Greedy
+from greedyfirst.files import data_file
 
 
 @pytest.fixture

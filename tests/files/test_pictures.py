@@ -3,8 +3,9 @@
 import io
 
 import pytest
-from greedyfirst.pictures import add_legend, save_picture, shortened
 from matplotlib import image
+
+from greedyfirst.files.pictures import add_legend, save_picture, shortened
 
 NAMES = ["$\\frac{a$", "$10 to $20", "_high", "剂量", "سعر", "two\nlines", "x" * 300]
 

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from greedyfirst.compilation import array_at
 from scipy import special, stats
 
 from greedyfirst import Agent, GLMGreedy
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.families import entry_for, options_of
 from greedyfirst.links import LINKS, Identity, Link, Logistic, Poisson, Probit
 from greedyfirst.links.link import (
     check_rewards,
@@ -18,8 +19,6 @@ from greedyfirst.links.link import (
     log_likelihood,
     mean,
     means,
-    means_routine,
-    routine_for,
     score,
 )
 
@@ -49,23 +48,20 @@ EVERYWHERE = np.unique(
 )
 
 
-def evaluate_at(z, y, out, n):
-    predictors, rewards, rows = array_at(z, (n,)), array_at(y, (n,)), array_at(out, (5, n))
-    for i in range(n):
-        rows[0, i] = mean(TAG(0), predictors[i])  # noqa: F821
-        rows[1, i] = log_likelihood(TAG(0), predictors[i], rewards[i])  # noqa: F821
-        rows[2, i] = score(TAG(0), predictors[i], rewards[i])  # noqa: F821
-        rows[3, i] = curvature(TAG(0), predictors[i], rewards[i])  # noqa: F821
-        rows[4, i] = extreme(TAG(0), rewards[i])  # noqa: F821
+def evaluate(link, z, y, out):
+    for i in range(z.shape[0]):
+        out[0, i] = mean(link, z[i])
+        out[1, i] = log_likelihood(link, z[i], y)
+        out[2, i] = score(link, z[i], y)
+        out[3, i] = curvature(link, z[i], y)
+        out[4, i] = extreme(link, y)
 
 
 def compiled(link, z, y):
     """Mean, log-likelihood, score, curvature and extreme, as compiled loops have them."""
     z = np.ascontiguousarray(z, dtype=np.float64)
-    y = np.full(len(z), float(y))
-    out = np.zeros((5, len(z)))
-    routine = routine_for(link, "void(int64, int64, int64, int64)", evaluate_at)
-    routine.compiled.ctypes(z.ctypes.data, y.ctypes.data, out.ctypes.data, len(z))
+    options, out = options_of(link), np.zeros((5, len(z)))
+    run(entry_for(evaluate, options), options, z, float(y), out)
     return out
 
 
@@ -396,14 +392,14 @@ def define_capped(cap):
 
 
 def test_a_link_defined_again_with_another_constant_is_compiled_again(table):
-    """As a notebook's cell does that is run twice: ``digest`` sees the bytecode only."""
+    """As a notebook's cell does that is run twice."""
     z = np.array([1.0, 2.0, 3.0])
     assert means(define_capped(1.5), z).tolist() == [1.0, 1.5, 1.5]
     assert means(define_capped(2.5), z).tolist() == [1.0, 2.0, 2.5]
 
 
-def test_what_is_defined_in_no_module_is_not_cached(table):
-    """Numba's cache would look for that module in the next process, and fail."""
+def test_a_link_of_no_file_works(table):
+    """As one typed in at a prompt."""
     source = (
         "class Shifted(Identity):\n"
         "    name = 'shifted'\n"
@@ -411,12 +407,6 @@ def test_what_is_defined_in_no_module_is_not_cached(table):
         "    def mean(z):\n"
         "        return z + 1.0\n"
     )
-    digests = {}
-    for module in ("nowhere", __name__):
-        names = {"__name__": module, "Identity": Identity}
-        exec(source, names)
-        link = names["Shifted"]
-        digests[module] = link.digest()
-        assert means_routine(link).cached == (module == __name__)
-        assert means(link, np.array([1.0])).tolist() == [2.0]
-    assert digests["nowhere"] != digests[__name__]
+    names = {"__name__": "nowhere", "Identity": Identity}
+    exec(source, names)
+    assert means(names["Shifted"], np.array([1.0])).tolist() == [2.0]

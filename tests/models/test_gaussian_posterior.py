@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import allocate
 from greedyfirst.models import gaussian_posterior
 
 
-@entry_kernel
+@entry
 def observe_rows(model, arm, rows, rewards, variances, first, last):
     """Take in rows first … last - 1 of an endless repetition of ``rows``."""
     for n in range(first, last):
@@ -22,7 +23,7 @@ def new_model(mean, covariance, n_arms=1):
     def build(memory):
         return gaussian_posterior.init(memory, n_arms, mean, covariance)
 
-    return allocate(build, rows=0)[1]
+    return allocate(build)[1]
 
 
 def closed_form(mean, covariance, rows, rewards, variances, n):
@@ -48,7 +49,7 @@ def test_the_closed_form_with_varying_noise(n):
     rows, rewards = rng.normal(size=(1500, d)), rng.normal(size=1500)
     variances = np.float_power(10.0, rng.uniform(-3, 4, size=1500))
     model = new_model(mean, covariance)
-    observe_rows(model, 0, rows, rewards, variances, 0, n)
+    run(observe_rows, model, 0, rows, rewards, variances, 0, n)
     wanted_mean, wanted_covariance = closed_form(mean, covariance, rows, rewards, variances, n)
     assert model.pulls[0] == n
     assert relative_error(model.estimate[0], wanted_mean) < 1e-8
@@ -72,7 +73,7 @@ def test_any_prior_and_units(seed, d, n, exponents):
     rewards, variances = rng.normal(size=max(n, 1)), rng.uniform(0.1, 10, size=max(n, 1))
     mean, covariance = rng.normal(size=d) / units, np.diag(1 / units**2)
     model = new_model(mean, covariance)
-    observe_rows(model, 0, rows, rewards, variances, 0, n)
+    run(observe_rows, model, 0, rows, rewards, variances, 0, n)
     wanted_mean, wanted_covariance = closed_form(mean, covariance, rows, rewards, variances, n)
     # In the features' own units, where every coordinate counts the same.
     assert relative_error(model.estimate[0] * units, wanted_mean * units) < 1e-7
@@ -85,7 +86,7 @@ def test_arms_do_not_touch_each_other():
     mean, covariance = np.ones(3), np.eye(3)
     model = new_model(mean, covariance, n_arms=3)
     rows, ones = rng.normal(size=(20, 3)), np.ones(20)
-    observe_rows(model, 1, rows, ones, ones, 0, 20)
+    run(observe_rows, model, 1, rows, ones, ones, 0, 20)
     assert model.pulls.tolist() == [0, 20, 0]
     for arm in (0, 2):
         assert np.array_equal(model.estimate[arm], mean)

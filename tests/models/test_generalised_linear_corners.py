@@ -6,7 +6,6 @@ import pytest
 from greedyfirst import GLMUCB, Agent, GLMGreedy, Greedy, GreedyFirst, simulate
 from greedyfirst.agent.agent import FIRST_ROOM
 from greedyfirst.links import LINKS, Logistic
-from greedyfirst.policies.selection import SCORE
 
 
 def plain_scores(agent, context, t, lambda0):
@@ -39,7 +38,7 @@ def test_lambda0_is_that_after_the_first_pulls_when_there_is_history():
     lambda0 = smallest_eigenvalue(agent)
     agent.choose([1.0, 0.5])
     expected = plain_scores(agent, np.array([1.0, 0.5]), 5, lambda0)
-    np.testing.assert_allclose(agent.state.outlook[SCORE], expected, rtol=1e-6)
+    np.testing.assert_allclose(agent.state.scores.value, expected, rtol=1e-6)
 
 
 def test_an_added_arm_leaves_lambda0_above_0():
@@ -51,7 +50,7 @@ def test_an_added_arm_leaves_lambda0_above_0():
     work(agent, 2, rng)
     assert smallest_eigenvalue(agent) > 1e-3
     agent.choose([1.0, 0.5])
-    radius = agent.state.outlook[SCORE] - agent.expected_rewards([1.0, 0.5])
+    radius = agent.state.scores.value - agent.expected_rewards([1.0, 0.5])
     # Whether λ₀ is that of the two first arms or of all three: it is at least the latter.
     highest = plain_scores(agent, np.array([1.0, 0.5]), 8, smallest_eigenvalue(agent) / 10)
     assert (radius <= highest).all()
@@ -61,7 +60,7 @@ def test_an_added_arm_leaves_lambda0_above_0():
 def test_a_ratio_of_slopes_that_is_infinite_is_refused(link, z):
     """Both slopes are finite and above 0, but k_μ/c_μ overflows: all scores would be infinite."""
     with pytest.raises(ValueError, match=r"^x_max \* b_max must be small enough"):
-        GLMUCB(link=link, b_max=z).record(2, 2)
+        GLMUCB(link=link, b_max=z).options(2, 2)
 
 
 def test_the_largest_slope_of_a_link_of_ones_own():
@@ -75,7 +74,7 @@ def test_the_largest_slope_of_a_link_of_ones_own():
             return Logistic.slope(z - 2.0)
 
     try:
-        factor = GLMUCB(link="late", b_max=4.0).record(2, 2).b_max
+        factor = GLMUCB(link="late", b_max=4.0).options(2, 2).slope_ratio
         slopes = [Late.slope(z) for z in np.linspace(-4, 4, 4001)]
         assert factor == pytest.approx(2 * max(slopes) / min(slopes), rel=1e-3)
     finally:

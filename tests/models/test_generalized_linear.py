@@ -6,41 +6,35 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from greedyfirst.compilation import bind
-from greedyfirst.memory import allocate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 from scipy.optimize import linprog, minimize
 
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.families import entry_for, options_of
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import allocate, copy_record
+from greedyfirst.links.link import find_link
 from greedyfirst.models import generalized_linear
-from greedyfirst.models.generalized_linear import WARMUPS, place_of
-from greedyfirst.models.likelihood import (
-    BLOCK,
-    FOLDED,
-    FOLDED_CURVATURE,
-    FOLDED_GRADIENT,
-    INVERSE,
-)
+from greedyfirst.models.generalized_linear import WARMUPS
+from greedyfirst.models.likelihood import BLOCK, GeneralizedLinear
 
 LINKS = ("logistic", "probit", "poisson")
 every_link = pytest.mark.parametrize("link", LINKS)
 
 
-def _observe_rows(model, warmup, arm, rows, rewards, estimates, exists):
+def observe_rows(model, warmup, arm, rows, rewards, estimates, exists):
     for n in range(rows.shape[0]):
-        observe(model, warmup, arm, rows[n], rewards[n])  # noqa: F821
+        generalized_linear.observe(model, warmup, arm, rows[n], rewards[n])
         for i in range(rows.shape[1]):
-            estimates[n, i] = model.vectors[arm, 0, i]
-        exists[n] = model.numbers[arm, 0]
+            estimates[n, i] = model.estimate[arm, i]
+        exists[n] = model.exists[arm]
 
 
-def _copy_model(source, target):
-    take_over(source, target)  # noqa: F821
-
-
-observe_rows = bind(_observe_rows, "observe_rows", observe=generalized_linear.observe)
-copy_model = bind(_copy_model, "copy_model", take_over=generalized_linear.take_over)
+@entry
+def copy_model(source, target):
+    copy_record(source, target)
 
 
 class Trace(NamedTuple):
@@ -48,7 +42,7 @@ class Trace(NamedTuple):
 
     estimates: np.ndarray
     exists: np.ndarray
-    model: generalized_linear.GeneralizedLinear
+    model: GeneralizedLinear
 
     @property
     def first(self):
@@ -61,7 +55,7 @@ def new_model(link, n_features, *, rows, n_arms=1, window=0):
         generalized_linear.init,
         n_arms=n_arms,
         d=n_features,
-        link=place_of(link),
+        link=options_of(find_link("link", link)),
         window_rows=window,
     )
     return allocate(build, rows=rows)[1]
@@ -70,8 +64,9 @@ def new_model(link, n_features, *, rows, n_arms=1, window=0):
 def take_in(model, rows, rewards, *, warmup="none", arm=0):
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     rewards = np.ascontiguousarray(rewards, dtype=np.float64)
-    trace = Trace(np.zeros(rows.shape), np.zeros(len(rows)), model)
-    observe_rows(model, WARMUPS.index(warmup), arm, rows, rewards, trace.estimates, trace.exists)
+    trace = Trace(np.zeros(rows.shape), np.zeros(len(rows), bool), model)
+    arguments = model, WARMUPS.index(warmup), arm, rows, rewards, trace.estimates, trace.exists
+    run(entry_for(observe_rows, model), *arguments)
     return trace
 
 
@@ -175,7 +170,7 @@ def first_with_maximum(link, rows, rewards):
 
 
 def standard_errors(model, arm=0):
-    return np.sqrt(np.diag(model.matrices[arm, INVERSE]))
+    return np.sqrt(np.diag(model.inverse[arm]))
 
 
 # ---------------------------------------------------------------- the maximum
@@ -276,7 +271,7 @@ def test_the_inverse_is_that_of_the_second_derivatives(link):
     trace = follow(link, rows, rewards)
     curvature = derivatives(link, rows @ trace.estimates[-1], rewards)[2]
     want = np.linalg.inv((rows.T * curvature) @ rows)
-    np.testing.assert_allclose(trace.model.matrices[0, INVERSE], want, rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(trace.model.inverse[0], want, rtol=1e-4, atol=1e-8)
 
 
 @every_link
@@ -309,7 +304,7 @@ def test_the_gradient_is_zero_wherever_the_maximum_exists(
     rows = unit * np.float_power(4.0, exponents[:d])
     trace = follow(link, rows, rewards, warmup=warmup)
     assert np.isfinite(trace.estimates).all()
-    assert (np.diff(trace.exists) >= 0).all()
+    assert (trace.exists[1:] >= trace.exists[:-1]).all()
     for k in (np.flatnonzero(trace.exists) + 1)[::7]:
         z = rows[:k] @ trace.estimates[k - 1]
         slope = derivatives(link, z, rewards[:k])[1]
@@ -462,7 +457,7 @@ def test_arms_do_not_touch_each_other():
 
 
 @pytest.mark.parametrize("window", [0, 64], ids=["exact", "bounded"])
-def test_take_over_gives_an_equal_model(window):
+def test_a_copy_is_an_equal_model(window):
     rng = np.random.default_rng(17)
     rows = rng.normal(size=(400, 3))
     rewards = draw(rng, "logistic", rows @ [1.0, -0.5, 0.0])
@@ -472,7 +467,7 @@ def test_take_over_gives_an_equal_model(window):
         part = slice(100 * arm, 100 * arm + 100)
         take_in(source, rows[part], rewards[part], arm=arm)
     take_in(target, rows[:30], rewards[:30], arm=1)
-    copy_model(source, target)
+    run(copy_model, source, target)
     assert (source.estimate == target.estimate).all()
     for arm in (0, 1):
         later = [take_in(each, rows[200:], rewards[200:], arm=arm) for each in (source, target)]
@@ -491,10 +486,13 @@ def plain_rows(seed, link, n=1500, d=4):
 
 def test_memory_does_not_grow():
     few, many = (new_model("logistic", 3, rows=n, window=100) for n in (10, 10**6))
-    assert [each.shape for each in few[1:8]] == [each.shape for each in many[1:8]]
-    assert few.rows.size == 3 * BLOCK * 5  # 100 rows and a block that is being filled
+    assert [(path, array.shape) for path, array in few.arrays()] == [
+        (path, array.shape) for path, array in many.arrays()
+    ]
+    assert few.features.shape == (3, 3, BLOCK)  # 100 rows and a block that is being filled
+    assert few.rewards.shape == (3, BLOCK)
     exact = new_model("logistic", 3, rows=10**4)
-    assert exact.rows.shape[0] * BLOCK >= 10**4
+    assert exact.rewards.size >= 10**4
 
 
 @every_link
@@ -502,7 +500,7 @@ def test_it_is_exact_while_nothing_is_folded(link):
     rows, rewards = plain_rows(18, link, n=193)
     exact, bounded = (follow(link, rows, rewards, window=window) for window in (0, 128))
     assert (exact.estimates[:192] == bounded.estimates[:192]).all()
-    assert bounded.model.numbers[0, FOLDED] == BLOCK
+    assert bounded.model.folded[0] == BLOCK
     assert (exact.estimates[192] != bounded.estimates[192]).any()
 
 
@@ -513,7 +511,7 @@ def test_bounded_memory_stays_within_a_fraction_of_a_standard_error(link, window
     for seed in range(4):
         rows, rewards = plain_rows(seed, link)
         exact, bounded = (follow(link, rows, rewards, window=each) for each in (0, window))
-        assert bounded.model.numbers[0, FOLDED] >= 1500 - window - 2 * BLOCK
+        assert bounded.model.folded[0] >= 1500 - window - 2 * BLOCK
         error = np.abs(bounded.estimates[-1] - exact.estimates[-1])
         assert (error < bound * standard_errors(exact.model)).all()
 
@@ -527,9 +525,9 @@ def test_folded_rows_are_a_second_order_expansion(link):
     _, slope, bend = derivatives(link, x @ at, y)
     hessian = (x.T * bend) @ x
     model = trace.model
-    np.testing.assert_allclose(model.matrices[0, FOLDED_CURVATURE], hessian, rtol=1e-9)
+    np.testing.assert_allclose(model.folded_curvature[0], hessian, rtol=1e-9)
     np.testing.assert_allclose(
-        model.vectors[0, FOLDED_GRADIENT], x.T @ slope + hessian @ at, rtol=1e-9, atol=1e-9
+        model.folded_gradient[0], x.T @ slope + hessian @ at, rtol=1e-9, atol=1e-9
     )
     last = trace.estimates[-1]
     kept = rows[BLOCK:]

@@ -2,20 +2,23 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from greedyfirst.models import least_squares, summary
-from greedyfirst.models.least_squares import NONE, PINV, RIDGE, UNASKED, WARMUPS
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import allocate
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import NONE, PINV, RIDGE, WARMUPS
+from greedyfirst.models.summary import summarise
+from greedyfirst.numerics.vectors import inner
 from support.dependent_rows import dependent_rows
 from support.real_data import DATA, load_rows
 
 ROWS = 100_000
 
 
-@entry_kernel
+@entry
 def observe_rows(model, warmup, arm, rows, rewards, first, last):
     """Take in rows first … last - 1 of an endless repetition of ``rows``."""
     for n in range(first, last):
@@ -24,7 +27,7 @@ def observe_rows(model, warmup, arm, rows, rewards, first, last):
 
 
 def new_model(n_features, n_arms=1):
-    return allocate(lambda memory: least_squares.init(memory, n_arms, n_features), rows=0)[1]
+    return allocate(lambda memory: least_squares.init(memory, n_arms, n_features))[1]
 
 
 def relative_error(have, want):
@@ -38,15 +41,15 @@ def minimum_norm(rows, rewards, n):
     return np.linalg.lstsq(rows * weight[:, None], rewards * weight, rcond=None)[0]
 
 
-def assert_follows_lstsq(rows, rewards, *, counts, unasked=False):
-    """The estimate is lstsq's at these counts, to 1e-6 relative, also if unasked in between."""
+def assert_follows_lstsq(rows, rewards, *, counts, paused=False):
+    """The estimate is lstsq's at these counts, to 1e-6 relative, also if paused in between."""
     model, seen, errors = new_model(rows.shape[1]), 0, {}
     for n in sorted(set(counts)):
         before = model.estimate.copy()
-        model.numbers[:, UNASKED] = float(unasked)
-        observe_rows(model, PINV, 0, rows, rewards, seen, n)
-        assert not unasked or (model.estimate == before).all()
-        least_squares.ask_again(model, PINV)
+        model.paused[:] = paused
+        run(observe_rows, model, PINV, 0, rows, rewards, seen, n)
+        assert not paused or (model.estimate == before).all()
+        least_squares.resume(model, PINV)
         seen = n
         errors[n] = relative_error(model.estimate[0], minimum_norm(rows, rewards, n))
     assert model.pulls[0] == seen
@@ -66,10 +69,10 @@ raw_and_normalised = pytest.mark.parametrize("normalised", [False, True], ids=["
 @needs_data
 @raw_and_normalised
 @every_data_set
-@pytest.mark.parametrize("unasked", [False, True], ids=["asked", "unasked"])
-def test_real_data(name, normalised, unasked):
+@pytest.mark.parametrize("paused", [False, True], ids=["kept up", "paused"])
+def test_real_data(name, normalised, paused):
     rows, rewards = load_rows(name, normalised=normalised)
-    assert_follows_lstsq(rows, rewards, counts=[1000, 2500, ROWS], unasked=unasked)
+    assert_follows_lstsq(rows, rewards, counts=[1000, 2500, ROWS], paused=paused)
 
 
 @needs_data
@@ -153,9 +156,9 @@ def a_rare_feature(rng):
     return rows
 
 
-@pytest.mark.parametrize("unasked", [False, True], ids=["asked", "unasked"])
+@pytest.mark.parametrize("paused", [False, True], ids=["kept up", "paused"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_hard_designs(name, unasked):
+def test_hard_designs(name, paused):
     rng = np.random.default_rng(17)
     rows = np.ascontiguousarray(DESIGNS[name](rng))
     coefficients = rng.normal(size=rows.shape[1]) / np.maximum(np.abs(rows).max(axis=0), 1e-300)
@@ -163,8 +166,8 @@ def test_hard_designs(name, unasked):
     d = rows.shape[1]
     late = [100, 999, 1001, 2499, 2502, len(rows), 20_000, ROWS]
     # One row is too little for a fresh start from G where scales differ by 10⁸.
-    early = [d] if unasked else [1, d]
-    assert_follows_lstsq(rows, rewards, counts=[*early, d + 2, 2 * d, *late], unasked=unasked)
+    early = [d] if paused else [1, d]
+    assert_follows_lstsq(rows, rewards, counts=[*early, d + 2, 2 * d, *late], paused=paused)
 
 
 # ---------------------------------------------------------------- while G is singular
@@ -182,7 +185,7 @@ def trace_estimates(warmup, rows, rewards):
     model = new_model(rows.shape[1])
     trace = []
     for n in range(len(rows)):
-        observe_rows(model, warmup, 0, rows, rewards, n, n + 1)
+        run(observe_rows, model, warmup, 0, rows, rewards, n, n + 1)
         trace.append(model.estimate[0].copy())
     return trace
 
@@ -212,15 +215,15 @@ def test_pinv_is_the_minimum_norm_solution_from_the_first_row_on():
 
 
 @pytest.mark.parametrize("warmup", range(3), ids=WARMUPS)
-def test_estimates_that_nobody_asked_for_are_those_of_one_who_asked(warmup):
+def test_estimates_that_were_paused_are_those_that_were_kept_up(warmup):
     rows, rewards = late_rank_rows(np.random.default_rng(4))
-    asked = trace_estimates(warmup, rows, rewards)
+    kept_up = trace_estimates(warmup, rows, rewards)
     model, seen = new_model(4), 0
     for n in (1, 2, 7, 28, 30, 31, 60):
-        model.numbers[:, UNASKED] = 1.0
-        observe_rows(model, warmup, 0, rows, rewards, seen, n)
-        least_squares.ask_again(model, warmup)
-        assert relative_error(model.estimate[0], asked[n - 1]) < 1e-6
+        model.paused[:] = True
+        run(observe_rows, model, warmup, 0, rows, rewards, seen, n)
+        least_squares.resume(model, warmup)
+        assert relative_error(model.estimate[0], kept_up[n - 1]) < 1e-6
         seen = n
 
 
@@ -231,11 +234,11 @@ def test_an_estimate_is_found_where_a_row_hardly_widens_the_span():
     rows[:, 2] = rows[:, 0] + rows[:, 1]
     rows[7, 2] += 1e-9
     model = new_model(3)
-    model.numbers[:, UNASKED] = 1.0
+    model.paused[:] = True
     rewards = rows @ [1.0, 2.0, 0.0]
-    observe_rows(model, PINV, 0, rows, rewards, 0, 40)
-    least_squares.ask_again(model, PINV)
-    assert model.numbers[0, least_squares.RANK] == 3
+    run(observe_rows, model, PINV, 0, rows, rewards, 0, 40)
+    least_squares.resume(model, PINV)
+    assert model.rank[0] == 3
     assert np.allclose(rows @ model.estimate[0], rewards, atol=1e-6)
 
 
@@ -249,14 +252,25 @@ def test_arms_do_not_touch_each_other():
     rng = np.random.default_rng(4)
     rows, rewards = rng.normal(size=(50, 3)), rng.normal(size=50)
     model = new_model(3, n_arms=2)
-    observe_rows(model, PINV, 1, rows, rewards, 0, 50)
+    run(observe_rows, model, PINV, 1, rows, rewards, 0, 50)
     assert model.pulls.tolist() == [0, 50]
     assert (model.estimate[0] == 0).all()
     assert (model.gram[0] == 0).all()
     assert np.allclose(model.gram[1], rows.T @ rows, rtol=1e-13)
 
 
-# ---------------------------------------------------------------- merging
+# ---------------------------------------------------------------- few rows that stand for many
+
+
+@entry
+def hand_over(source, target, warmup, arm):
+    """Teach ``target`` the few rows, and count all that they stand for."""
+    summarise(source, arm)
+    target.pulls[arm] += source.pulls[arm]
+    for k in range(source.matrix.shape[0]):
+        if inner(source.matrix[k], source.matrix[k]) > 0.0:
+            target.pulls[arm] -= 1
+            least_squares.observe(target, warmup, arm, source.matrix[k], source.gain[k])
 
 
 def merged(warmup, parts, *, n_features):
@@ -264,8 +278,8 @@ def merged(warmup, parts, *, n_features):
     for rows, rewards in parts:
         states.append(new_model(n_features))
         if len(rows):
-            observe_rows(states[-1], WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
-    summary.merge(states[0], states[1], warmup=warmup)
+            run(observe_rows, states[-1], WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
+    run(hand_over, states[1], states[0], WARMUPS.index(warmup), 0)
     return states[0]
 
 
@@ -277,7 +291,7 @@ def test_merged_statistics_are_those_of_all_rows(warmup, sizes):
     cut = sizes[0]
     model = merged(warmup, [(rows[:cut], rewards[:cut]), (rows[cut:], rewards[cut:])], n_features=4)
     everything = new_model(4)
-    observe_rows(everything, WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
+    run(observe_rows, everything, WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
     assert model.pulls[0] == len(rows)
     assert np.allclose(model.gram[0], rows.T @ rows, rtol=1e-12, atol=1e-12)
     assert relative_error(model.estimate[0], everything.estimate[0]) < 1e-6
@@ -331,5 +345,5 @@ def test_any_design_of_any_rank(seed, d, rank, n, exponents):
     rows = np.ascontiguousarray(rows * np.float_power(4.0, exponents[:d]))
     rewards = rng.normal(size=n)
     model = new_model(d)
-    observe_rows(model, PINV, 0, rows, rewards, 0, n)
+    run(observe_rows, model, PINV, 0, rows, rewards, 0, n)
     assert relative_error(model.estimate[0], minimum_norm(rows, rewards, n)) < 1e-6

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import allocate
 from greedyfirst.models import noise_scale
-from greedyfirst.models.noise_scale import UNKNOWN, checked_sigma
+from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
 
 
-@entry_kernel
+@entry
 def fill_scales(noise, residuals, sigma, sigma_start, n_arms, d, out):
     """The scale before each residual is taken in, and after the last."""
     for n in range(residuals.shape[0]):
@@ -19,16 +20,16 @@ def fill_scales(noise, residuals, sigma, sigma_start, n_arms, d, out):
 
 
 def scales(residuals, sigma, sigma_start, n_arms, d):
-    noise = allocate(noise_scale.init, rows=0)[1]
+    noise = allocate(NoiseScale)[1]
     out = np.zeros(len(residuals) + 1)
-    fill_scales(noise, residuals, float(sigma), float(sigma_start), n_arms, d, out)
+    run(fill_scales, noise, residuals, known_sigma(sigma), float(sigma_start), n_arms, d, out)
     return out
 
 
 @pytest.mark.parametrize(("n_arms", "d"), [(1, 1), (2, 3), (3, 10)])
 def test_unknown_noise_is_estimated_from_t_above_k_d_on(n_arms, d):
     residuals = np.random.default_rng(81).normal(size=100)
-    result = scales(residuals, UNKNOWN, 7.0, n_arms, d)
+    result = scales(residuals, None, 7.0, n_arms, d)
     for t in range(101):
         if t <= n_arms * d:
             assert result[t] == 7.0
@@ -44,7 +45,7 @@ def test_known_noise_stays_as_it_is():
 def test_the_estimate_finds_the_noise():
     """20 000 residuals of N(0, 0.5²): the estimate's error is over 5 standard errors, 6e-7."""
     residuals = 0.5 * np.random.default_rng(82).normal(size=20_000)
-    estimate = scales(residuals, UNKNOWN, 1.0, 2, 3)[-1]
+    estimate = scales(residuals, None, 1.0, 2, 3)[-1]
     assert abs(estimate**2 - 0.25) < 5 * 0.25 * np.sqrt(2 / 20_000)
 
 

@@ -2,32 +2,32 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.memory import allocate
 
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import allocate
 from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import RANK, REFRESH_ROWS, RIDGE
+from greedyfirst.models.least_squares import REFRESH_ROWS, RIDGE
 from support.real_data import DATA, load_rows
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the shared data sets are not at {DATA}")
 
 
-@entry_kernel
+@entry
 def observe_rows(model, rows, rewards):
     for n in range(rows.shape[0]):
-        least_squares.observe(model, 1, 0, rows[n], rewards[n])
+        least_squares.observe(model, RIDGE, 0, rows[n], rewards[n])
 
 
 def assert_follows_the_closed_form(rows, rewards, counts):
     """(G + p²I)⁻¹m with p = ‖X‖₂/n, by way of the singular values of X."""
-    assert RIDGE == 1
     d = rows.shape[1]
-    _, model = allocate(lambda memory: least_squares.init(memory, 1, d), rows=0)
+    _, model = allocate(lambda memory: least_squares.init(memory, 1, d))
     seen = 0
     for n in counts:
-        observe_rows(model, rows[seen:n], rewards[seen:n])
+        run(observe_rows, model, rows[seen:n], rewards[seen:n])
         seen = n
-        assert model.numbers[0, RANK] < d
+        assert model.rank[0] < d
         left, values, right = np.linalg.svd(rows[:n], full_matrices=False)
         penalty = (values[0] / n) ** 2
         want = right.T @ (values / (values**2 + penalty) * (left.T @ rewards[:n]))
@@ -63,6 +63,6 @@ def test_penalties_that_jump_and_moments_that_vanish():
     rows[100:102] *= 1e4
     rewards = np.tile([1.0, -1.0], 100)
     assert_follows_the_closed_form(rows, rewards, range(1, 201, 2))
-    _, model = allocate(lambda memory: least_squares.init(memory, 1, 4), rows=0)
-    observe_rows(model, rows, rewards)
+    _, model = allocate(lambda memory: least_squares.init(memory, 1, 4))
+    run(observe_rows, model, rows, rewards)
     assert np.abs(model.estimate[0]).max() < 1e-12

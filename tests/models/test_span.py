@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
 from greedyfirst.models.span import widen
 from support.dependent_rows import dependent_rows
 
 
-@entry_kernel
+@entry
 def widen_by_rows(basis, units, rows, outside, reflector, squares, parts):
     rank = 0
     for n in range(rows.shape[0]):
@@ -28,7 +29,7 @@ def track(rows):
     n, d = rows.shape
     basis, squares, parts = np.eye(d), np.zeros(n), np.zeros((n, d))
     units, outside, reflector = np.zeros((3, d))
-    rank = widen_by_rows(basis, units, rows, outside, reflector, squares, parts)
+    rank = run(widen_by_rows, basis, units, rows, outside, reflector, squares, parts)
     return rank, basis, squares, parts
 
 

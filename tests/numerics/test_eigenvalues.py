@@ -2,27 +2,25 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import bind
 
-from greedyfirst import eigenvalues
-
-
-def _smallest(a, work, vector, value):
-    value[0] = smallest_eigenpair(a, work, vector)  # noqa: F821
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.numerics.eigenvalues import largest_eigenvalue, smallest_eigenpair
 
 
-def _largest(a, guess, scratch, value):
-    value[0] = largest_eigenvalue(a, guess, scratch)  # noqa: F821
+@entry
+def find_smallest(a, work, vector):
+    return smallest_eigenpair(a, work, vector)
 
 
-run_smallest = bind(_smallest, "smallest", smallest_eigenpair=eigenvalues.smallest_eigenpair)
-run_largest = bind(_largest, "largest", largest_eigenvalue=eigenvalues.largest_eigenvalue)
+@entry
+def find_largest(a, guess, scratch):
+    return largest_eigenvalue(a, guess, scratch)
 
 
 def smallest(a):
-    value, vector = np.zeros(1), np.zeros(len(a))
-    run_smallest(a.copy(), np.zeros_like(a), vector, value)
-    return value[0], vector
+    vector = np.zeros(len(a))
+    return run(find_smallest, a.copy(), np.zeros_like(a), vector), vector
 
 
 def assert_smallest(a):
@@ -65,8 +63,8 @@ def test_the_largest_eigenvalue(d, alike):
     rng = np.random.default_rng(d)
     x = rng.normal(size=(5 * d, d))
     x = x if alike else np.abs(x)
-    gram, value, guess = x.T @ x, np.zeros(1), np.ones(d)
-    run_largest(gram, guess, np.zeros((3, d)), value)
+    gram, guess = x.T @ x, np.ones(d)
+    value = run(find_largest, gram, guess, np.zeros((3, d)))
     values, vectors = np.linalg.eigh(gram)
-    assert value[0] == pytest.approx(values[-1], rel=1e-10)
+    assert value == pytest.approx(values[-1], rel=1e-10)
     assert abs(guess @ vectors[:, -1]) == pytest.approx(1, abs=1e-7)

@@ -2,42 +2,43 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyfirst import linalg
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.numerics import matrices, vectors
 
 
-@entry_kernel
-def run_invert(a, out, scale):
-    return linalg.invert(a, out, scale)
+@entry
+def _invert(a, out, scale):
+    return matrices.invert(a, out, scale)
 
 
-@entry_kernel
-def run_eigen(a, vectors, values):
-    linalg.eigen(a, vectors, values)
+@entry
+def _eigen(a, directions, values):
+    matrices.eigen(a, directions, values)
 
 
-@entry_kernel
-def run_products(a, x, y, out):
+@entry
+def _products(a, x, y, out):
     """x·y, out = ax with x'ax twice, and a + 0.5xx' in place."""
-    first = linalg.inner(x, y)
-    second = linalg.multiply(a, x, out)
-    third = linalg.quadratic(a, x)
-    linalg.add_outer(a, x, 0.5)
+    first = vectors.inner(x, y)
+    second = matrices.multiply(a, x, out)
+    third = matrices.quadratic(a, x)
+    matrices.add_outer(a, x, 0.5)
     return first, second, third
 
 
 def inverse(a):
     out, scale = np.zeros_like(a), np.zeros(len(a))
-    return run_invert(a, out, scale), out
+    return run(_invert, a, out, scale), out
 
 
 def eigen(a):
-    vectors, values = np.zeros_like(a), np.zeros(len(a))
-    run_eigen(a.copy(), vectors, values)
-    return values, vectors
+    directions, values = np.zeros_like(a), np.zeros(len(a))
+    run(_eigen, a.copy(), directions, values)
+    return values, directions
 
 
 def positive_definite(rng, d, condition):
@@ -56,7 +57,7 @@ def test_products(d):
     a = positive_definite(rng, d, 10)
     x, y, out = rng.normal(size=d), rng.normal(size=d), np.zeros(d)
     before = a.copy()
-    first, second, third = run_products(a, x, y, out)
+    first, second, third = run(_products, a, x, y, out)
     assert first == pytest.approx(x @ y, rel=1e-12, abs=1e-13)
     assert np.allclose(out, before @ x, rtol=1e-12, atol=1e-14)
     assert second == pytest.approx(x @ before @ x, rel=1e-12)
@@ -112,11 +113,11 @@ def test_what_is_not_positive_definite_is_told(a):
 def assert_eigen(a, tolerance=1e-13):
     """Absolutely accurate as LAPACK is, orthonormal, and true to a."""
     d = len(a)
-    values, vectors = eigen(a)
+    values, directions = eigen(a)
     scale = np.linalg.norm(a, 2)
     assert np.allclose(np.sort(values), np.linalg.eigvalsh(a), atol=tolerance * d * scale)
-    assert np.allclose(vectors @ vectors.T, np.eye(d), atol=1e-12)
-    assert np.allclose(vectors.T @ (values[:, None] * vectors), a, atol=tolerance * d * scale)
+    assert np.allclose(directions @ directions.T, np.eye(d), atol=1e-12)
+    assert np.allclose(directions.T @ (values[:, None] * directions), a, atol=tolerance * d * scale)
 
 
 @sizes

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.randomness import mix, normal, stream, uniform
 from scipy import stats
+
+from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.numerics.randomness import mix, normal, stream, uniform
 
 FALSE_ALARM = 1e-6
 N = 50_000
@@ -12,7 +14,7 @@ N = 50_000
 CORRELATION = 5 / np.sqrt(N)
 
 
-@entry_kernel
+@entry
 def fill(seeds, steps, indices, uniforms, normals):
     for n in range(seeds.shape[0]):
         rng = stream(seeds[n], steps[n])
@@ -20,7 +22,7 @@ def fill(seeds, steps, indices, uniforms, normals):
         normals[n] = normal(rng, indices[n])
 
 
-@entry_kernel
+@entry
 def mix_all(values, out):
     for n in range(values.shape[0]):
         out[n] = mix(values[n])
@@ -32,7 +34,7 @@ def draws(seeds, steps, indices):
         for part in (seeds, steps, indices)
     )
     uniforms, normals = np.zeros(N), np.zeros(N)
-    fill(seeds, steps, indices, uniforms, normals)
+    run(fill, seeds, steps, indices, uniforms, normals)
     return uniforms, normals
 
 
@@ -111,6 +113,6 @@ def test_mix_is_the_published_function():
     golden = 0x9E3779B97F4A7C15
     positions = np.array([golden * k % 2**64 for k in (1, 2, 3)], dtype=np.uint64)
     out = np.zeros(3, dtype=np.uint64)
-    mix_all(positions, out)
+    run(mix_all, positions, out)
     expected = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     assert out.tolist() == expected

@@ -24,7 +24,11 @@ from collections.abc import Iterable
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
+
+from greedyfirst.compiling import native_numba
 from greedyfirst.files.user_cache import user_cache
 
 #: Compiled code that was not used for this long is removed.
@@ -58,50 +62,71 @@ def source_key(modules: frozenset[str]) -> str | None:
     None if one has no file, or one that was changed while this process ran: what is in memory may
     then be older than the file.
     """
-    digest = hashlib.sha256()
-    for path in sorted(source_files(modules), key=str):
-        if path is None or path.stat().st_mtime > _STARTED:
+    found = reached(modules)
+    if not set(modules) <= set(found):
+        return None
+    digest = hashlib.sha256(repr(sorted(native_numba.USED)).encode())
+    for path in sorted({_source(module) for module in found.values()}, key=str):
+        if path is None or _changed(path) > _STARTED:
             return None
         digest.update(str(path).encode())
         digest.update(path.read_bytes())
-    digest.update(repr(_constants(modules)).encode())
+    digest.update(repr(_constants(found)).encode())
     return digest.hexdigest()[:20]
 
 
-def _constants(modules: Iterable[str]) -> list[tuple[str, str, str]]:
+def _changed(path: Path) -> float:
+    """When a file was last changed, or put in place of another: that may keep its older date."""
+    found = path.stat()
+    return max(found.st_mtime, found.st_ctime)
+
+
+def _constants(modules: dict[str, ModuleType]) -> list[tuple[str, str, str]]:
     """Values that users' modules give to names: compiled code has them in it.
 
     They need not follow from the source, as in ``CAP = float(sys.argv[1])``.
     """
     return sorted(
-        (name, key, repr(value))
-        for name in modules
-        if not name.startswith(_PACKAGE)
-        for key, value in vars(sys.modules[name]).items()
-        if isinstance(value, (int, float, str, tuple)) and not key.startswith("__")
+        (name, key, _shown(value))
+        for name, module in modules.items()
+        if not _is_own(name)
+        for key, value in vars(module).items()
+        if isinstance(value, (int, float, str, tuple, np.generic, np.ndarray))
+        and not key.startswith("__")
     )
 
 
-def source_files(modules: Iterable[str]) -> set[Path | None]:
-    """The files of these modules and of those that their names refer to; None: no file.
+def _shown(value: Any) -> str:
+    """A value as text, long arrays too."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    return repr(value)
+
+
+def reached(modules: Iterable[str]) -> dict[str, ModuleType]:
+    """These modules and those that their names refer to, by name.
 
     Followed are this package, the packages of these modules and what lies beside them; not the
     standard library and not other installed packages.
     """
     followed = {name.partition(".")[0] for name in modules} | {_PACKAGE}
-    starts = [_source(sys.modules[name]) for name in modules if not name.startswith(_PACKAGE)]
+    starts = [_source(sys.modules.get(name)) for name in modules if not _is_own(name)]
     homes = tuple(path.parent for path in starts if path is not None)
-    waiting, seen = list(modules), set()
-    files: set[Path | None] = set()
+    waiting = list(modules)
+    found: dict[str, ModuleType] = {}
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
-        if name in seen or not isinstance(module, ModuleType):
+        if name in found or not isinstance(module, ModuleType):
             continue
-        seen.add(name)
-        files.add(_source(module))
+        found[name] = module
         waiting += [each for each in _named_in(module) if _is_followed(each, followed, homes)]
-    return files
+    return found
+
+
+def _is_own(name: str) -> bool:
+    """Whether a module is this package's."""
+    return name.partition(".")[0] == _PACKAGE
 
 
 def _named_in(module: ModuleType) -> set[str]:
@@ -117,7 +142,7 @@ def _named_in(module: ModuleType) -> set[str]:
     return found
 
 
-def _source(module: ModuleType) -> Path | None:
+def _source(module: ModuleType | None) -> Path | None:
     path = getattr(module, "__file__", None)
     return Path(path) if path and Path(path).is_file() else None
 
@@ -125,7 +150,7 @@ def _source(module: ModuleType) -> Path | None:
 def _is_followed(name: str, followed: set[str], homes: tuple[Path, ...]) -> bool:
     if name.partition(".")[0] in followed:
         return True
-    path = _source(sys.modules[name]) if isinstance(sys.modules.get(name), ModuleType) else None
+    path = _source(sys.modules.get(name))
     if path is None or any(path.is_relative_to(place) for place in _installed()):
         return False
     return any(path.is_relative_to(home) for home in homes)
@@ -150,24 +175,34 @@ def _home() -> Path | None:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError):  # not writable, or a user without a home
             continue
-        if _is_ours(place) and os.access(place, os.W_OK):
+        # Who owns the directory around it could put another in its place.
+        if _is_ours(place) and _owned(place.parent) and os.access(place, os.W_OK):
             _prune(place)
             return place
     return None
 
 
 def _temporary() -> Path:
+    """A place among other users' files: its name is known to all."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    return Path(tempfile.gettempdir()) / f"greedyfirst-{user}"
+    place = Path(tempfile.gettempdir()) / f"greedyfirst-{user}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    if not _is_ours(place):
+        raise PermissionError(f"{place} is not only this user's")
+    return place
 
 
 def _is_ours(place: Path) -> bool:
     """Whether the user owns a directory, and nobody else may write there."""
-    if not hasattr(os, "getuid"):
-        return True
+    writable = place.lstat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _owned(place) and not (hasattr(os, "getuid") and writable)
+
+
+def _owned(place: Path) -> bool:
+    """Whether the user owns a directory, as far as the system has owners."""
     found = place.lstat()
-    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not writable
+    own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    return stat.S_ISDIR(found.st_mode) and own
 
 
 def _prune(home: Path) -> None:

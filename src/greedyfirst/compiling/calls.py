@@ -49,7 +49,9 @@ def compiled(function: Function, *arguments: Any) -> Function:
         with _told():
             return cast(Function, _compiled(function, arguments))
     except numba.errors.NumbaError as error:
-        raise one_sentence(error) from None
+        raise one_sentence(error, function.function) from None
+    except Exception as error:  # numba has some that are none of its own kind
+        raise one_sentence(error, function.function) from error
 
 
 def _compiled(function: Entry, arguments: tuple[Any, ...]) -> Any:

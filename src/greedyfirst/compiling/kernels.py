@@ -13,6 +13,7 @@ them (``GREEDYFIRST_PLAIN_NUMBA=1``), is in :mod:`greedyfirst.compiling.native_n
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -25,6 +26,9 @@ import numpy as np
 from greedyfirst.compiling import cache, native_numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Held while numba is told, for all threads, where to keep what is compiled.
+_CHOOSING_DIRECTORY = threading.RLock()
 
 if numba.config.DISABLE_JIT:
     # The 64-bit hashing of random draws wraps around on purpose; uncompiled, NumPy would warn.
@@ -93,12 +97,13 @@ def kept_on_disk(modules: Iterable[str] | None) -> Iterator[dict[str, bool]]:
     if directory is None:
         yield {}
         return
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = directory
-    try:
-        yield {"cache": True}
-    finally:
-        numba.config.CACHE_DIR = before
+    with _CHOOSING_DIRECTORY:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = directory
+        try:
+            yield {"cache": True}
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 def entry(function: Function) -> Function:

@@ -86,14 +86,14 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         return super()._compile_core()
 
     def compile_extra(self, function: Any) -> Any:
-        """Compile; a call from Python gets a sentence that says why not.
+        """Compile; a call from Python is a KeyError with a sentence that says why not.
 
         Numba knows compiled functions by what it would call: it must be a built-in function, and a
-        different one for each.
+        different one for each. This one is a template with a name that no caller fills in.
         """
         result = super().compile_extra(function)
         name = f"{function.__name__}, compiled as number {next(_NUMBERS)}"
-        entry_point = f"kernel {name}, is for compiled callers only".format
+        entry_point = f"{{kernel {name}, is for compiled callers only}}".format
         context = self.state.targetctx
         context.insert_user_function(entry_point, result.fndesc, [result.library])
         return result._replace(entry_point=entry_point)

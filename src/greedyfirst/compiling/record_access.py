@@ -148,6 +148,9 @@ def _write(context, builder, signature, args, name):  # type: ignore[no-untyped-
     """The code that writes a single number."""
     kind, given = signature.args
     word, place = kind.place(name)
+    if place.shape != ():
+        said = f"field {name!r} is an array or a record: it is changed in place, never set"
+        raise numba.errors.NumbaTypeError(said)
     value = context.cast(builder, args[1], given, place.kind)
     context.pack_value(
         builder, place.kind, value, _number(context, builder, args[0], word, place.kind)

@@ -158,6 +158,9 @@ class Record(Addressed):
     def __init_subclass__(cls) -> None:
         """Collect the declared fields; single numbers become properties."""
         own = {name: each for name, each in vars(cls).items() if isinstance(each, (Field, Part))}
+        for name in own:
+            if name == "words" or hasattr(Record, name) or name in Addressed.__annotations__:
+                raise TypeError(f"{cls.__name__}.{name}: records have that name for something else")
         cls.declared = {**cls.declared, **own}
         cls.routines = []
         for name, each in own.items():
