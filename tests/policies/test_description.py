@@ -1,18 +1,18 @@
-"""Policies as plain data: every listed policy survives JSON."""
+"""Policies as plain data: every policy's examples survive JSON."""
 
 import json
 
 import numpy as np
 import pytest
-from support.listed_policies import POLICIES_WITH_OPTIONS
 
 from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling
 from greedyfirst.policies.description import describe, from_description
+from support.examples import EXAMPLES
 
 
-@pytest.mark.parametrize("name", POLICIES_WITH_OPTIONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_round_trip_through_json(name):
-    policy = POLICIES_WITH_OPTIONS[name]
+    policy = EXAMPLES[name]
     again = from_description(json.loads(json.dumps(describe(policy))))
     assert again == policy
     assert type(again) is type(policy)
@@ -36,8 +36,8 @@ def test_numpy_numbers_are_plain_data_as_well(policy, tmp_path):
 
 
 def test_policies_differ_by_their_options():
-    listed = list(POLICIES_WITH_OPTIONS.values())
-    assert len(set(listed)) == len(listed)
+    examples = list(EXAMPLES.values())
+    assert len(set(examples)) == len(examples)
     assert Greedy() != Greedy(warmup="pinv")
 
 
