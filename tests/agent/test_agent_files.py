@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,8 @@ POLICIES = [
 ]
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)
 
-#: Files that release 0.1.0 wrote, and what its agents did next.
+#: Files that release 0.1.0 wrote, what its agents did next, and a CRC-32 of each field that is not
+#: all 0: those of agents that go through the same rounds now.
 RELEASE_0_1 = Path(__file__).parent / "release_0_1"
 NEXT = json.loads((RELEASE_0_1 / "next.json").read_text())
 
@@ -294,6 +296,13 @@ def next_rounds(n_arms, n=100):
 
 def test_every_file_of_release_0_1_is_looked_at():
     assert {file.stem for file in RELEASE_0_1.glob("*.agent")} == set(NEXT)
+
+
+@pytest.mark.parametrize("name", NEXT)
+def test_every_field_of_release_0_1_is_found(name):
+    state = dict(Agent.load(RELEASE_0_1 / f"{name}.agent").state.arrays())
+    known = {path: f"{zlib.crc32(state[path].tobytes()):08x}" for path in NEXT[name]["fields"]}
+    assert known == NEXT[name]["fields"]
 
 
 @pytest.mark.parametrize("name", NEXT)
