@@ -283,6 +283,15 @@ def test_an_array_of_another_shape_is_refused(place, told, tmp_path):
         Agent.load(path)
 
 
+@pytest.mark.parametrize("fields", [[], None, {"model.moment": []}, {"model.moment": ["text", 0]}])
+def test_a_table_of_fields_that_is_none_is_refused(fields, tmp_path):
+    path = tmp_path / "agent.npz"
+    agent = worked_agent()
+    data_file.write(path, "agent", agent._header() | {"fields": fields}, {"buffer": agent.buffer})
+    with pytest.raises(ValueError, match=r"agent\.npz is not a complete agent file: "):
+        Agent.load(path)
+
+
 # ---------------------------------------------------------------- release 0.1.0
 
 
@@ -323,12 +332,22 @@ def test_an_agent_of_release_0_1_goes_on_as_it_did_there(name):
     assert str(agent.diversity()) == there["diversity"]
 
 
-def test_a_state_of_release_0_1_with_other_arrays_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda layout: layout["model"]["vectors"].__setitem__(1, 8), r"model\.rows has shape"),
+        (lambda layout: layout["initial"].__setitem__(1, 2), r"index 2 is out of bounds"),
+        (lambda layout: layout["model"].pop("numbers"), r"'numbers'"),
+        (lambda layout: layout.update(model=[3, 4]), r"."),
+    ],
+    ids=["fewer vectors", "fewer columns", "a missing array", "an array for a model"],
+)
+def test_a_state_of_release_0_1_with_other_arrays_is_refused(change, told, tmp_path):
     path = tmp_path / "agent.npz"
     header, arrays = data_file.read(RELEASE_0_1 / "greedy_added.agent", "agent")
-    header["layout"]["model"]["vectors"][1] -= 1
+    change(header["layout"])
     data_file.write(path, "agent", header, arrays)
-    with pytest.raises(ValueError, match=r"agent\.npz is not a complete agent file: model\.rows"):
+    with pytest.raises(ValueError, match=rf"agent\.npz is not a complete agent file: .*{told}"):
         Agent.load(path)
 
 
