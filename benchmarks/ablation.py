@@ -3,8 +3,8 @@
     python benchmarks/ablation.py [--only PART]
 
 Each row is a process of its own with an empty cache. Cold compile is the processor time of one
-until five policies are ready to play Figure 2(a). Run time is that of a round, summed over the five;
-ratios are to the row with all parts, which is measured before and after each other one: the
+until five policies are ready to play Figure 2(a). Run time is that of a round, summed over the
+five; ratios are to the row with all parts, which is measured before and after each other one: the
 machine's slow minutes meet both.
 """
 

@@ -226,6 +226,34 @@ def test_other_policies_raise_no_alarm(answer):
         getattr(agent, answer)(*([0] if answer == "keep_greedy" else []))
 
 
+@pytest.mark.parametrize("name", ["explore", "drop", "hold"])
+def test_an_answer_by_name_is_the_method_of_that_name(name):
+    by_name, by_method = Diary(n_arms=3), Diary(n_arms=3)
+    alarm = by_name.work_until_alarm()
+    assert by_method.work_until_alarm() == alarm
+    for diary in (by_name, by_method):
+        diary.agent.keep_greedy(alarm.culprit)
+        diary.work(5)
+        assert not diary.agent.explores
+    by_name.agent.answer(name, "arm 2")
+    method = {"explore": "explore", "drop": "drop_arm", "hold": "keep_greedy"}[name]
+    getattr(by_method.agent, method)(*([] if name == "explore" else ["arm 2"]))
+    assert by_name.agent.explores == (name == "explore")
+    assert by_name.agent.dropped.tolist() == [False, False, name == "drop"]
+    assert by_name.work(60) == by_method.work(60)
+    assert by_name.agent.diversity() == by_method.agent.diversity()
+
+
+def test_an_answer_that_is_none_is_refused():
+    agent = Diary().agent
+    with pytest.raises(ValueError, match=r"^answer must be one of 'explore', 'drop', 'hold'"):
+        agent.answer("stop", 0)
+    with pytest.raises(ValueError, match=r"^arm must be one of the arms 0 to 1, got 2"):
+        agent.answer("hold", 2)
+    with pytest.raises(ValueError, match=r"^policy must be GreedyFirst for answer\(\)"):
+        Agent(Greedy(), n_arms=2, n_features=2, seed=0).answer("hold", 0)
+
+
 def test_hold_leaves_the_arm_to_the_decision_maker():
     diary = Diary(on_alarm="hold")
     diary.work(300)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from greedyfirst import Agent, GLMGreedy, Greedy, GreedyFirst, OLSBandit
+from greedyfirst import Agent, GLMGreedy, Greedy, GreedyFirst, OLSBandit, Uniform
 
 
 def trial(policy, n=200, n_arms=2, seed=4, **options):
@@ -32,6 +32,32 @@ def test_initial_pulls_and_forced_samples_are_called_forced():
         forced.append(bandit.forced)
     # 𝒯ᵢ with K = 2, q = 1: (2ⁿ-1)·2 + 1, 2 for n = 0, 1, 2
     assert [t for t, was in enumerate(forced, 1) if was] == [1, 2, 3, 4, 7, 8]
+
+
+def test_the_mode_says_how_the_last_decision_was_made():
+    def modes(policy, n):
+        agent = Agent(policy, n_arms=2, n_features=2, seed=1)
+        found = []
+        for t in range(n):
+            context = [1.0, float(t % 3)]
+            arm = agent.choose(context)
+            found.append(agent.mode)
+            agent.update(context, arm, 1.0 - arm)
+        return found
+
+    assert modes(Greedy(initial_pulls=1), 4) == ["forced"] * 2 + ["greedy"] * 2
+    assert modes(OLSBandit(q=1), 6) == ["forced"] * 4 + ["policy"] * 2
+    assert modes(Uniform(), 2) == ["policy"] * 2
+    switching = GreedyFirst(initial_pulls=2, t0=6, lambda0=100.0, fallback=Uniform())
+    assert modes(switching, 10) == ["forced"] * 4 + ["greedy"] * 3 + ["fallback"] * 3
+
+
+def test_pulls_are_the_rewards_each_arm_has_learned_from():
+    agent = trial(GreedyFirst(warmup="pinv", t0=20), n=50)
+    agent.choose([1.0, 0.0])
+    agent.update_many([[1.0, 0.5]] * 3, [1, 1, 1], [0.0, 0.0, 0.0])
+    assert agent.pulls.sum() == agent.rewards == 53
+    assert agent.pulls.tolist() == [arm.pulls for arm in agent.diversity().arms]
 
 
 def test_contributions_add_up_to_the_linear_predictor():

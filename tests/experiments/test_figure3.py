@@ -96,10 +96,10 @@ def test_policies(name):
         ),
     }
     told = policies["GLM-UCB"].informed(np.array([[0.6, 0.8] + [0.0] * (d - 2), [0.1] * d]))
-    record = told.record(2, d)
-    assert record.initial_pulls == d
+    options = told.options(2, d)
+    assert options.initial_pulls == d
     z = x_max * 1.0
-    assert record.b_max == pytest.approx(2 / 4 * (2 + np.exp(z) + np.exp(-z)), rel=1e-12)
+    assert options.slope_ratio == pytest.approx(2 / 4 * (2 + np.exp(z) + np.exp(-z)), rel=1e-12)
 
 
 @every_panel

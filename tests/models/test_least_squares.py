@@ -10,7 +10,7 @@ from greedyfirst.compiling.kernels import entry
 from greedyfirst.compiling.records import allocate
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import NONE, PINV, RIDGE, WARMUPS
-from greedyfirst.models.summary import summarise
+from greedyfirst.models.summary import Summary, summarise
 from greedyfirst.numerics.vectors import inner
 from support.dependent_rows import dependent_rows
 from support.real_data import DATA, load_rows
@@ -263,14 +263,14 @@ def test_arms_do_not_touch_each_other():
 
 
 @entry
-def hand_over(source, target, warmup, arm):
+def hand_over(summary, target, warmup, arm):
     """Teach ``target`` the few rows, and count all that they stand for."""
-    summarise(source, arm)
-    target.pulls[arm] += source.pulls[arm]
-    for k in range(source.matrix.shape[0]):
-        if inner(source.matrix[k], source.matrix[k]) > 0.0:
+    summarise(summary, arm)
+    target.pulls[arm] += summary.samples.pulls[arm]
+    for k in range(summary.rows.shape[0]):
+        if inner(summary.rows[k], summary.rows[k]) > 0.0:
             target.pulls[arm] -= 1
-            least_squares.observe(target, warmup, arm, source.matrix[k], source.gain[k])
+            least_squares.observe(target, warmup, arm, summary.rows[k], summary.rewards[k])
 
 
 def merged(warmup, parts, *, n_features):
@@ -279,7 +279,8 @@ def merged(warmup, parts, *, n_features):
         states.append(new_model(n_features))
         if len(rows):
             run(observe_rows, states[-1], WARMUPS.index(warmup), 0, rows, rewards, 0, len(rows))
-    run(hand_over, states[1], states[0], WARMUPS.index(warmup), 0)
+    _, summary = allocate(lambda memory: Summary(memory, samples=states[1], d=n_features))
+    run(hand_over, summary, states[0], WARMUPS.index(warmup), 0)
     return states[0]
 
 

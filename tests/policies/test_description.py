@@ -1,4 +1,4 @@
-"""Policies as plain data: every listed policy survives JSON."""
+"""Policies as plain data: every policy's examples survive JSON."""
 
 import json
 
@@ -36,8 +36,8 @@ def test_numpy_numbers_are_plain_data_as_well(policy, tmp_path):
 
 
 def test_policies_differ_by_their_options():
-    listed = list(EXAMPLES.values())
-    assert len(set(listed)) == len(listed)
+    examples = list(EXAMPLES.values())
+    assert len(set(examples)) == len(examples)
     assert Greedy() != Greedy(warmup="pinv")
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from greedyfirst import GLMUCB, Agent, GLMGreedy, GreedyFirst, simulate
-from greedyfirst.policies.selection import SCORE
 from greedyfirst.problems import (
     GaussianParameters,
     GeneralizedLinearProblem,
@@ -77,7 +76,7 @@ def test_scores_are_the_formula(link, initial_pulls, options):
             if t == pulls + 1:
                 lambda0 = min(np.linalg.eigvalsh(reference.gram(arm))[0] for arm in range(n_arms))
             expected = upper_bounds(reference, context, t, lambda0, **options)
-            assert np.allclose(agent.state.outlook[SCORE], expected, rtol=1e-6)
+            assert np.allclose(agent.state.scores.value, expected, rtol=1e-6)
             assert arms[-1] == np.argmax(expected)
         agent.update(context, arms[-1], float(row[arms[-1]]))
         reference.learn(context, arms[-1], row[arms[-1]])
@@ -96,7 +95,7 @@ def test_an_arm_without_samples_in_a_direction_keeps_a_finite_bound():
     rho = (
         2 / 4 * (2 + np.exp(1) + np.exp(-1)) * kappa * np.sqrt(8 * np.log(3) * np.log(8 * 3 / 0.01))
     )
-    radius = agent.state.outlook[SCORE] - agent.expected_rewards([1.0, 0.0])
+    radius = agent.state.scores.value - agent.expected_rewards([1.0, 0.0])
     np.testing.assert_allclose(radius, rho / 2, rtol=1e-9)
 
 
@@ -105,7 +104,7 @@ def test_an_arm_without_samples_in_a_direction_keeps_a_finite_bound():
 
 def test_only_a_simulation_knows_the_true_b_max():
     with pytest.raises(ValueError, match=r"^b_max must be a number: only a simulation .* None$"):
-        GLMUCB(b_max=None).record(2, 2)
+        GLMUCB(b_max=None).options(2, 2)
     with pytest.raises(ValueError, match=r"^b_max must be a number"):
         Agent(GLMUCB(b_max=None), n_arms=2, n_features=2)
     with pytest.raises(ValueError, match=r"^b_max must be a number"):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from greedyfirst.policies.diversity_watch import CULPRIT, LAMBDA0, SWITCHED_AT
 
 from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling, simulate
 from greedyfirst.problems import (
@@ -70,14 +69,14 @@ def test_the_lazy_test_is_that_of_testing_every_round(span, instances):
             test_after=test_after,
             span=span,
         )
-        numbers = state.watch.numbers
-        assert int(numbers[SWITCHED_AT]) == expected.switched_at, (seed, policy)
-        assert numbers[LAMBDA0] == pytest.approx(expected.lambda0, rel=1e-6)
+        watch = state.watch
+        assert watch.switched_at == expected.switched_at, (seed, policy)
+        assert watch.lambda0 == pytest.approx(expected.lambda0, rel=1e-6)
         if expected.switched_at:
             switches += 1
-            culprit = int(numbers[CULPRIT])
+            culprit = watch.culprit
             assert culprit in expected.tripping
-            weakest = state.watch.weakest[culprit]
+            weakest = watch.weakest[culprit]
             assert np.linalg.norm(weakest) == pytest.approx(1)
             gram = expected.grams[culprit]
             assert weakest @ gram @ weakest == pytest.approx(
@@ -214,7 +213,7 @@ def test_carried_over_samples_are_not_longer_contexts_to_oful():
     agent, _, contexts, _ = switching_run(policy)
     assert agent.diversity().switched_at is not None
     longest = max(1.0, np.linalg.norm(contexts, axis=1).max())
-    assert agent.state.fallback.longest[0] <= longest * (1 + 1e-12)
+    assert agent.state.fallback.longest_context <= longest * (1 + 1e-12)
 
 
 def test_carried_over_samples_make_the_posterior():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from greedyfirst.policies.diversity_watch import LAMBDA0, SWITCHED_AT
 
 from greedyfirst import (
     GLMUCB,
@@ -87,8 +86,8 @@ def test_the_switch_is_that_of_testing_every_round():
             test_after=t0,
             span=policy.span,
         )
-        assert int(state.watch.numbers[SWITCHED_AT]) == expected.switched_at, seed
-        assert state.watch.numbers[LAMBDA0] == pytest.approx(expected.lambda0, rel=1e-6)
+        assert state.watch.switched_at == expected.switched_at, seed
+        assert state.watch.lambda0 == pytest.approx(expected.lambda0, rel=1e-6)
         switches += expected.switched_at > 0
     assert 12 < switches < 48
 
@@ -158,7 +157,7 @@ def test_ols_bandit_gets_the_least_squares_of_all_rows():
     policy = GreedyFirst(greedy=LOGISTIC, **SOON, fallback=OLSBandit(warmup="pinv"))
     contexts, rewards = draw_run()
     arms, state = play_compiled(policy, contexts, rewards, seed=3)
-    assert 30 < state.watch.numbers[SWITCHED_AT] < 150
+    assert 30 < state.watch.switched_at < 150
     for arm in range(N_ARMS):
         x, y = rows_of(contexts, rewards, arms, arm)
         truth = np.linalg.lstsq(x, y, rcond=None)[0]
@@ -299,4 +298,4 @@ def test_greedy_given_as_a_policy_is_the_greedy_of_the_options():
         play_compiled(policy, contexts, rewards) for policy in (given, options)
     )
     assert one == other
-    assert state.watch.numbers[SWITCHED_AT] == twin.watch.numbers[SWITCHED_AT] > 0
+    assert state.watch.switched_at == twin.watch.switched_at > 0

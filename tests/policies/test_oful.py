@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from greedyfirst import OFUL, Agent
-from greedyfirst.policies.selection import SCORE
 from support.trial_runs import play_one_by_one
 
 
@@ -72,7 +71,7 @@ def test_the_stacked_formula_gives_the_same_indices_and_arms(options):
     for t in range(horizon):
         expected = reference.indices(contexts[t])
         arm = agent.choose(contexts[t])
-        assert np.allclose(agent.state.outlook[SCORE], expected, rtol=1e-9)
+        assert np.allclose(agent.state.scores.value, expected, rtol=1e-9)
         if t:
             assert arm == np.argmax(expected)
         agent.update(contexts[t], arm, float(rewards[t, arm]))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from greedyfirst import Agent, OLSBandit
-from greedyfirst.policies.selection import SCORE
 from support.trial_runs import play_one_by_one
 
 
@@ -91,9 +90,9 @@ def test_the_filter_is_half_of_h():
         probabilities = agent.probabilities([1.0])
         best = max(expected, key=means.__getitem__)
         assert probabilities.tolist() == [float(arm == best) for arm in range(3)]
-        kept = np.isfinite(agent.state.outlook[SCORE])
+        kept = np.isfinite(agent.state.scores.value)
         assert np.flatnonzero(kept).tolist() == expected
-        assert agent.state.outlook[SCORE, best] == pytest.approx(means[best])
+        assert agent.state.scores.value[best] == pytest.approx(means[best])
 
 
 def test_an_arm_exactly_h_half_below_stays():

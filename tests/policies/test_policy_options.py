@@ -49,6 +49,7 @@ BAD = {
     (GreedyFirst, "on_alarm"): ["", "stop", None, True],
     (GreedyFirst, "lambda0_minimum"): [-1e-9, *NOT_NUMBERS],
     (GreedyFirst, "test_after"): without(NOT_POSITIVE_COUNTS, None),
+    (GreedyFirst, "statistic"): ["", "largest_eigenvalue", None, True],
     (OFUL, "regularization"): NOT_POSITIVE,
     (OFUL, "delta"): NOT_PROBABILITIES,
     (OFUL, "sigma"): without(NOT_POSITIVE, None),

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from greedyfirst import Agent, PriorFreeThompsonSampling
-from greedyfirst.policies.selection import SCORE, SPREAD
 from support.trial_runs import play_one_by_one
 
 N_ARMS, D = 3, 4
@@ -43,5 +42,5 @@ def test_draws_are_from_the_published_law(options, horizon):
     for arm in range(N_ARMS):
         mean = context @ np.linalg.solve(gram[arm], moment[arm])
         spread = v * np.sqrt(context @ np.linalg.solve(gram[arm], context))
-        assert agent.state.outlook[SCORE, arm] == pytest.approx(mean, rel=1e-9, abs=1e-12)
-        assert agent.state.outlook[SPREAD, arm] == pytest.approx(spread, rel=1e-9)
+        assert agent.state.scores.value[arm] == pytest.approx(mean, rel=1e-9, abs=1e-12)
+        assert agent.state.scores.spread[arm] == pytest.approx(spread, rel=1e-9)

@@ -6,12 +6,12 @@ draw is below that number. Statistical tests state their false-alarm rates; seed
 
 import numpy as np
 import pytest
-from greedyfirst.compilation import entry_kernel
-from greedyfirst.randomness import normal, stream
 from scipy import stats
 
 from greedyfirst import Agent, ThompsonSampling
-from greedyfirst.policies.selection import SCORE, SPREAD
+from greedyfirst.compiling.kernels import entry
+from greedyfirst.compiling.records import run
+from greedyfirst.numerics.randomness import normal, stream
 from support.trial_runs import play_one_by_one
 
 N_ARMS, D, SIGMA = 3, 4, 0.4
@@ -51,10 +51,10 @@ def test_scores_and_spreads_are_the_closed_form(trained):
     agent, laws = trained
     for context in contexts_and_sums():
         agent.probabilities(context)
-        outlook = agent.state.outlook
+        scores = agent.state.scores
         for arm, (mean, covariance) in enumerate(laws):
-            assert outlook[SCORE, arm] == pytest.approx(context @ mean, rel=1e-9, abs=1e-12)
-            assert outlook[SPREAD, arm] == pytest.approx(
+            assert scores.value[arm] == pytest.approx(context @ mean, rel=1e-9, abs=1e-12)
+            assert scores.spread[arm] == pytest.approx(
                 np.sqrt(context @ covariance @ context), rel=1e-9
             )
 
@@ -65,7 +65,7 @@ def test_spreads_give_the_whole_covariance_by_polarisation(trained):
 
     def variances(context):
         agent.probabilities(context)
-        return agent.state.outlook[SPREAD] ** 2
+        return agent.state.scores.spread**2
 
     unit = np.eye(D)
     single = np.array([variances(e) for e in unit])
@@ -76,13 +76,13 @@ def test_spreads_give_the_whole_covariance_by_polarisation(trained):
                 assert pair[arm] == pytest.approx(covariance[i, j], abs=1e-9)
 
 
-@entry_kernel
-def fill_draws(outlook, step, out):
+@entry
+def fill_draws(scores, step, out):
     """The draws that ``select`` compares, for seeds 0, 1, …: its documented formula."""
     for seed in range(out.shape[0]):
         rng = stream(seed, step)
         for arm in range(out.shape[1]):
-            out[seed, arm] = outlook[SCORE, arm] + outlook[SPREAD, arm] * normal(rng, arm)
+            out[seed, arm] = scores.value[arm] + scores.spread[arm] * normal(rng, arm)
 
 
 def test_draws_have_the_posterior_law_and_decide(trained):
@@ -92,7 +92,7 @@ def test_draws_have_the_posterior_law_and_decide(trained):
     n = 20_000
     agent.probabilities(context)
     draws = np.zeros((n, N_ARMS))
-    fill_draws(agent.state.outlook.copy(), agent.decisions + 1, draws)
+    run(fill_draws, agent.state.scores, agent.decisions + 1, draws)
     for arm, (mean, covariance) in enumerate(laws):
         law = stats.norm(context @ mean, np.sqrt(context @ covariance @ context))
         assert stats.kstest(draws[:, arm], law.cdf).pvalue > 1e-6
@@ -149,8 +149,8 @@ def test_every_form_of_the_prior(mean, covariance, vector, matrix):
     agent = Agent(policy, n_arms=2, n_features=D, seed=0)
     x = np.array([1.0, -2.0, 0.5, 3.0])
     agent.probabilities(x)
-    assert agent.state.outlook[SCORE] == pytest.approx([x @ vector] * 2)
-    assert agent.state.outlook[SPREAD] == pytest.approx([np.sqrt(x @ matrix @ x)] * 2)
+    assert agent.state.scores.value == pytest.approx([x @ vector] * 2)
+    assert agent.state.scores.spread == pytest.approx([np.sqrt(x @ matrix @ x)] * 2)
 
 
 def test_unknown_noise_is_taken_at_the_time_of_each_update():

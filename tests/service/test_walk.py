@@ -22,7 +22,7 @@ SERVICE = Path(greedyfirst.service.__file__).parent
 DECISIONS = "/v1/policies/dose/decisions"
 #: Where the walk is written down.
 TABLE = Path(__file__).parents[2] / "docs" / "_walk_service.md"
-MOST_FILES = 10
+MOST_FILES = 9
 KEY = {"Authorization": "Bearer key of anna"}
 
 

@@ -495,7 +495,7 @@ class Agent:
                 agent._allocate()
             agent._dropped[:] = header["dropped"]
             stored_state.restore(agent.state, agent.buffer, header, arrays)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a complete agent file: {error}") from error
         agent._eligible[agent._dropped] = 0.0
         return agent

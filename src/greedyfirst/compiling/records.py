@@ -181,7 +181,7 @@ class Record(Addressed):
             if isinstance(each, Part) or each.shape:
                 setattr(self, name, self.values[name])
         entries = [(name, self.values[name], each) for name, each in self.declared.items()]
-        self._settle(f"{type(self).__module__}.{type(self).__qualname__}", entries)
+        self._settle(record_name(type(self)), entries)
 
     def arrays(self, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
         """Every array of the record and of those inside it, with its path ("model.gram")."""
@@ -208,6 +208,11 @@ def arrays_in(buffer: np.ndarray, places: dict[str, list[Any]]) -> dict[str, np.
         length = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         found[path] = buffer[first : first + length].view(dtype).reshape(shape)
     return found
+
+
+def record_name(record: type[Record]) -> str:
+    """The name of a record in compiled code."""
+    return f"{record.__module__}.{record.__qualname__}"
 
 
 def _single(name: str) -> property:

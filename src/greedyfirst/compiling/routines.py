@@ -31,7 +31,7 @@ from greedyfirst.compiling import native_numba
 from greedyfirst.compiling.families import entry_modules
 from greedyfirst.compiling.kernels import INLINE_OPTIONS, OPTIONS, bound, kept_on_disk, kernel
 from greedyfirst.compiling.record_access import RecordType, array_at, load_word
-from greedyfirst.compiling.records import Addressed, Record, parts_of
+from greedyfirst.compiling.records import Addressed, Record, parts_of, record_name
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
@@ -47,7 +47,7 @@ class Routine:
         self.body = kernel(function)
         _, *others = inspect.signature(function).parameters.values()
         self.kinds = [_KINDS[str(each.annotation)] for each in others]
-        self.place = len(owner.routines)
+        self.place, self.owner = len(owner.routines), record_name(owner)
         self.addresses: dict[RecordType, int] = {}
         self.compiled: list[Any] = []  # kept alive: addresses are theirs
         owner.routines.append(self)
@@ -156,7 +156,8 @@ def _callable(function: Any, made: Routine) -> Any:
     forward = eval(f"lambda {names}: invoke(({names},))", {"invoke": invoke})
 
     def select(*kinds: Any) -> Any:
-        return forward if isinstance(kinds[0], RecordType) else None
+        mine = isinstance(kinds[0], RecordType) and kinds[0].record == made.owner
+        return forward if mine else None
 
     select.__signature__ = signature  # type: ignore[attr-defined]
     overload(stub, strict=False, jit_options=INLINE_OPTIONS)(select)

@@ -29,7 +29,7 @@ def from_description(description: dict[str, Any]) -> Policy:
     except (KeyError, TypeError):
         names = ", ".join(POLICIES)
         raise wrong("policy", description, f"one of {names} with options") from None
-    if name not in POLICIES:
+    if not isinstance(name, str) or name not in POLICIES:
         module, _, own = str(name).partition(":")
         if own:
             raise ValueError(f"policy {own} is not known here: import {module} first, its module")

@@ -13,9 +13,9 @@ from greedyfirst.service.state.answers import ANSWERS, LEAVE_OPEN, AnswerName
 from greedyfirst.service.state.specification import Specification
 
 
-def test_every_answer_has_a_row() -> None:
-    assert tuple(ANSWERS) == get_args(AnswerName)
-    assert LEAVE_OPEN in ANSWERS
+def test_the_answers_in_the_order_of_forms() -> None:
+    assert tuple(ANSWERS) == get_args(AnswerName) == ("explore", "drop", "hold")
+    assert LEAVE_OPEN == "hold"
 
 
 def test_requests_and_events_take_these_answers() -> None:

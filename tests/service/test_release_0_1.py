@@ -1,0 +1,148 @@
+"""A log that release 0.1.0 wrote: read, made again, and gone on with.
+
+It has 51 decisions of each of four policies, with alarms, one of them answered, an added arm, a
+schema change, history, default rewards, snapshots, and a key for each role.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from litestar.testing import TestClient
+from served import BY, Clock, running
+
+from greedyfirst.cli import main
+from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.snapshots import load
+
+WRITTEN = Path(__file__).parent / "release_0_1" / "log.db"
+ENTRIES, DECISIONS = 418, 51
+POLICIES = ("held", "explored", "clicks", "thompson")
+
+
+@pytest.fixture
+def old(path: Path, clock: Clock) -> Path:
+    """The log, where it may be written to, and the clock after its last entry."""
+    shutil.copy(WRITTEN, path)
+    clock.now += 10_000.0
+    return path
+
+
+def context_of(policy: str, number: int) -> dict[str, Any]:
+    context: dict[str, Any] = {"age": 45.0 + number, "sex": "fm"[number % 2]}
+    return context | ({"bmi": 0.25 * number} if policy == "held" else {})
+
+
+def check_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", "log", "check", str(path)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+
+
+def test_every_decision_comes_out_as_it_was_logged(
+    old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_log(old, monkeypatch)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{ENTRIES} entries, all as they were written"
+    assert sorted(told[1:]) == sorted(
+        f"{policy}: {DECISIONS} decisions made again, 0 came out otherwise" for policy in POLICIES
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_its_snapshots_give_the_state_of_its_entries(old: Path, policy: str) -> None:
+    log = SqliteLog(old)
+
+    def recall(step: int) -> list[Any]:
+        return [entry.event for entry in log.about(policy, step)]
+
+    try:
+        seq, content = log.snapshot(policy, None) or (0, b"")
+        assert seq == ENTRIES
+        saved = load(content, recall)
+        assert saved is not None
+        again, last = restore(log, policy, snapshots=False)
+        assert last <= ENTRIES
+        assert view(saved) == view(again)
+        for number in range(40):
+            answers = [
+                deployment.decide(context_of(policy, number), None, 2e6).answer
+                for deployment in (saved, again)
+            ]
+            assert answers[0] == answers[1]
+            for deployment in (saved, again):
+                encoded = deployment.encode(context_of(policy, number))
+                deployment.agent.update(encoded, answers[0].arm, float(number % 3 == 0))
+    finally:
+        log.close()
+
+
+def view(deployment: Deployment) -> Any:
+    """What is known of a deployment but for its agent's numbers."""
+    agent = deployment.agent
+    return (
+        deployment.specification,
+        (deployment.schema_version, deployment.model_version, deployment.backfill),
+        [column.tolist() for column in deployment.pending.columns()],
+        (deployment.parts, deployment.counts),
+        (deployment.history, deployment.open_alarms, deployment.mismatches),
+        (agent.decisions, agent.joined, agent.foreign, agent.arm_names, agent.dropped.tolist()),
+        agent.diversity(),
+    )
+
+
+def test_it_is_gone_on_with(
+    old: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    access = Access(lambda: all_keys(old), needed=True)
+    with running(old, clock, access=access) as client:
+        assert client.get("/v1/policies").status_code == 401
+        client.headers["Authorization"] = "Bearer key of the admin"
+        for policy in POLICIES:
+            go_on(client, policy)
+        low = {"arm": "low", "resolution": "explore", **BY}
+        assert client.post("/v1/policies/held/resolutions", json=low).status_code == 201
+        go_on(client, "held")
+        alarms = client.get("/v1/policies/held/audit").json()
+        kinds = [entry["event"]["event"] for entry in alarms]
+        assert kinds[0] == "resolved"
+        assert {"created", "alarmed", "arm_added", "schema_changed"} < set(kinds)
+    check_log(old, monkeypatch)
+    told = capsys.readouterr().out
+    assert told.count(" 0 came out otherwise") == len(POLICIES)
+    assert f"held: {DECISIONS + 20} decisions" in told
+    assert f"clicks: {DECISIONS + 10} decisions" in told
+
+
+def go_on(client: TestClient[Any], policy: str) -> None:
+    for number in range(10):
+        context = context_of(policy, number)
+        decided = client.post(f"/v1/policies/{policy}/decisions", json={"context": context})
+        assert decided.status_code == 201, decided.text
+        body = {"value": float(number % 2)} | ({"part": "a"} if policy == "explored" else {})
+        name = decided.json()["decision_id"]
+        rewarded = client.put(f"/v1/decisions/{name}/reward", json=body)
+        assert rewarded.status_code == 200, rewarded.text
+        again = client.get(f"/v1/decisions/{name}/replay")
+        assert again.json()["same"], again.text
+
+
+def test_a_decision_is_found_by_its_old_key(old: Path, clock: Clock) -> None:
+    with running(old, clock) as client:
+        logged = client.get("/v1/decisions/thompson:51").json()
+        again = client.post(
+            "/v1/policies/thompson/decisions",
+            json={"context": logged["context"]},
+            headers={"Idempotency-Key": "k50"},
+        )
+        assert again.json()["decision_id"] == "thompson:51"
