@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -141,11 +142,11 @@ def test_links_lead_somewhere():
 
 def test_every_policy_and_its_options_are_documented():
     text = (ROOT / "docs" / "policies.md").read_text()
-    for policy in POLICIES:
-        row = re.search(rf"^\| `{policy.__name__}` .*$", text, re.M)
-        assert row, policy.__name__
-        for option in policy.Record._fields:
-            assert f"`{option}`" in row.group(), f"{policy.__name__}.{option}"
+    for name, policy in POLICIES.items():
+        row = re.search(rf"^\| `{name}` .*$", text, re.M)
+        assert row, name
+        for option in fields(policy):
+            assert f"`{option.name}`" in row.group(), f"{name}.{option.name}"
 
 
 def test_every_figure_is_documented():

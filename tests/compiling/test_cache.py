@@ -65,6 +65,7 @@ def use(member):
 """
 USE = "import mine; mine.use(mine.Doubled)"
 WHERE = """
+import greedyfirst.compiling.kernels
 from greedyfirst.compiling.cache import directory_for
 print(directory_for({"greedyfirst.compiling.kernels"}))
 """

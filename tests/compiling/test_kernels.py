@@ -208,6 +208,7 @@ def simulated(calls, horizon, **environment):
     return python(code, **environment)
 
 
+@pytest.mark.nightly  # compiling without private parts takes minutes
 def test_a_simulation_is_the_same_bit_for_bit_without_private_parts_of_numba():
     calls = ['Greedy(warmup="pinv")']
     default = simulated(calls, 60, GREEDYFIRST_PLAIN_NUMBA="0")

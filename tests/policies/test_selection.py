@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry
-from greedyfirst.compiling.records import allocate, run
+from greedyfirst.compiling.records import allocate
 from greedyfirst.policies.selection import Scores, select, selection_probabilities
 
 N = 30_000

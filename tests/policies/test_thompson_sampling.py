@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from greedyfirst import Agent, ThompsonSampling
+from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry
-from greedyfirst.compiling.records import run
 from greedyfirst.numerics.randomness import normal, stream
 from support.trial_runs import play_one_by_one
 

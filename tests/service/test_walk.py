@@ -21,7 +21,7 @@ from greedyfirst.service.log.access_keys import AccessKey
 SERVICE = Path(greedyfirst.service.__file__).parent
 DECISIONS = "/v1/policies/dose/decisions"
 #: Where the walk is written down.
-TABLE = Path(__file__).parents[2] / "docs" / "_walk_service.md"
+TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 MOST_FILES = 9
 KEY = {"Authorization": "Bearer key of anna"}
 

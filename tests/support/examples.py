@@ -18,15 +18,12 @@ def examples_of(kind):
 
 
 def as_fallback(kind):
-    """Greedy-First with the policy's first example as its fallback, and with the next handed on."""
+    """Greedy-First with the policy's first example as its fallback."""
     if kind.watches or not kind.is_compiled():
         return {}
-    found = {}
-    for number, fallback in enumerate(kind.examples()[:2]):
-        found[f"{kind.__name__}-fallback-{number}"] = GreedyFirst(
-            **greedy_for(fallback), **SOON, carry_over=number == 0, fallback=fallback
-        )
-    return found
+    fallback = kind.examples()[0]
+    inside = GreedyFirst(**greedy_for(fallback), **SOON, fallback=fallback)
+    return {f"{kind.__name__}-fallback": inside}
 
 
 def greedy_for(fallback):

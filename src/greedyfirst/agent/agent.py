@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.loops import (
     GIVEN,
+    ONCE,
+    ONLY_SCORE,
+    USUAL,
     Workspace,
     contribution_loop,
     decide,
     decide_many,
     learn,
     learn_many,
-    score_next,
 )
 from greedyfirst.compiling.calls import argument, compiled, run
 from greedyfirst.compiling.kernels import Function
@@ -183,7 +185,8 @@ class Agent:
         if eligible is not None:
             self._work.eligible_once[:] = self._mask(eligible)
         step = self.decisions + 1
-        arm: int = self._decide(self._given_work, step, given, eligible is not None, self.seed)
+        how = USUAL if eligible is None else ONCE
+        arm: int = self._decide(self._given_work, step, given, how, self.seed)
         if arm < 0:
             array("context", context, self._shape)
         self.decisions = step
@@ -336,7 +339,7 @@ class Agent:
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
         x = array("context", context, (self.n_features,))
-        due = run(self._loop(score_next), self._work, self.decisions + 1, x)
+        due = self._decide(self._given_work, self.decisions + 1, x, ONLY_SCORE, self.seed)
         if due >= 0:
             return np.array(np.arange(self.n_arms) == due, dtype=np.float64)
         return selection_probabilities(self.state.scores, self._eligible)

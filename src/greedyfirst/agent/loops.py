@@ -20,6 +20,9 @@ from greedyfirst.validation import FloatArray, IntArray
 #: changed then.
 BAD_CONTEXT, BAD_REWARD = -1, -2
 
+#: How :func:`decide` is asked.
+USUAL, ONCE, ONLY_SCORE = range(3)
+
 #: A context as a caller may give it: float64, with whatever strides, alignment and permissions.
 GIVEN = types.Array(types.float64, 1, "A", readonly=True, aligned=False)
 
@@ -38,12 +41,18 @@ class Workspace(Record):
     forced: bool = flag()
 
 
-def decide(work: Workspace, step: int, given: FloatArray, once: int, seed: int) -> int:
-    """The arm for one context at this step, or ``BAD_CONTEXT``."""
+def decide(work: Workspace, step: int, given: FloatArray, how: int, seed: int) -> int:
+    """The arm for one context at this step, or ``BAD_CONTEXT``.
+
+    ``how`` is ``USUAL``, ``ONCE`` for the arms that are eligible in this call, or ``ONLY_SCORE``
+    for the arm that must be taken, or -1 and scores in the state.
+    """
     if not take(given, work.context):
         return BAD_CONTEXT
-    eligible = work.eligible_once if once else work.eligible
+    eligible = work.eligible_once if how == ONCE else work.eligible
     arm = score(work.policy, work.state, step, work.context, eligible)
+    if how == ONLY_SCORE:
+        return arm
     work.forced = arm >= 0
     if arm < 0:
         arm = select(work.state.scores, eligible, seed, step)
@@ -115,8 +124,3 @@ def learn_many(
     """Take in one reward after the other."""
     for row in range(contexts.shape[0]):
         update(work.policy, work.state, steps[row], contexts[row], arms[row], rewards[row])
-
-
-def score_next(work: Workspace, step: int, context: FloatArray) -> int:
-    """The arm that ``step`` must take, or -1 and scores in the state."""
-    return score(work.policy, work.state, step, context, work.eligible)
