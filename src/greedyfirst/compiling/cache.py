@@ -150,6 +150,8 @@ def _source(module: ModuleType | None) -> Path | None:
 def _is_followed(name: str, followed: set[str], homes: tuple[Path, ...]) -> bool:
     if name.partition(".")[0] in followed:
         return True
+    if not homes:
+        return False
     path = _source(sys.modules.get(name))
     if path is None or any(path.is_relative_to(place) for place in _installed()):
         return False
