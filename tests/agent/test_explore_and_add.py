@@ -10,6 +10,7 @@ from greedyfirst import (
     Greedy,
     GreedyFirst,
     OLSBandit,
+    Oracle,
     ThompsonSampling,
     Uniform,
 )
@@ -334,3 +335,11 @@ def test_a_new_arm_is_watched():
     agent.add_arm("new")
     assert [arm.watched for arm in agent.diversity().arms] == [True] * 3
     assert agent.diversity().arms[2].name == "new"
+
+
+def test_an_arm_that_the_policy_has_no_place_for_changes_nothing():
+    agent = Agent(Oracle(parameters=[[1.0, 0.0], [0.0, 1.0]]), n_arms=2, n_features=2, seed=1)
+    with pytest.raises(ValueError, match="parameters"):
+        agent.add_arm("third")
+    assert agent.arm_names == ("arm 0", "arm 1")
+    assert agent.choose([1.0, 0.0]) == 0

@@ -442,3 +442,10 @@ def test_arrays_and_records_are_changed_in_place_only(function, name):
     _, outer = allocate(build)
     with pytest.raises(KernelError, match=rf"'{name}' is an array or a record: .* never set"):
         run(function, outer)
+
+
+def test_an_option_that_kernels_cannot_read_is_told_by_name():
+    with pytest.raises(TypeError, match="option mood must be a number"):
+        Options("own", {"mood": "good"})
+    made = Options("own", {"small": np.int32(3), "row": [1, 2], "on": True})
+    assert made.words.dtype == np.int64

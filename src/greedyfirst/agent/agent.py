@@ -424,6 +424,7 @@ class Agent:
             if initial_pulls is None
             else whole_number("initial_pulls", initial_pulls, at_least=0)
         )
+        self.policy.options(self.n_arms + 1, self.n_features)  # refuses what has no more arms
         self.arm_names = arm_names
         self._dropped = np.append(self._dropped, False)
         self._move()

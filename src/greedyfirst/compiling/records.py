@@ -244,13 +244,23 @@ class Options(Addressed):
             if isinstance(value, Addressed):
                 entries.append((field, value, Part()))
                 continue
-            dtype = np.bool_ if isinstance(value, bool) else None
-            array = np.ascontiguousarray(value, dtype)
-            array = array.reshape(np.shape(value))
+            array = _constant(field, value)
             self._arrays.append(array)
             shape = tuple(f"{field} {axis}" for axis in range(array.ndim))
             entries.append((field, array, Field(array.dtype.name, shape)))
         self._settle(name, entries)
+
+
+def _constant(name: str, value: Any) -> np.ndarray:
+    """An option's value as an array of a type that compiled code knows."""
+    given = np.asarray(value)
+    known = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
+    if given.dtype.kind not in known:
+        raise TypeError(
+            f"option {name} must be a number, a flag, an array of these or other options for "
+            f"kernels to read, got {value!r}: see option_values()"
+        )
+    return np.array(given, dtype=known[given.dtype.kind], order="C")
 
 
 def parts_of(record: Addressed) -> list[Addressed]:
