@@ -143,6 +143,8 @@ def test_links_lead_somewhere():
 def test_every_policy_and_its_options_are_documented():
     text = (ROOT / "docs" / "policies.md").read_text()
     for name, policy in POLICIES.items():
+        if ":" in name:  # of another test
+            continue
         row = re.search(rf"^\| `{name}` .*$", text, re.M)
         assert row, name
         for option in fields(policy):

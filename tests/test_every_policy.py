@@ -17,10 +17,9 @@ import pytest
 from scipy import stats
 
 from greedyfirst import Agent
-from greedyfirst.policies import POLICIES
 from greedyfirst.policies.greedy_first import STATISTICS
 from greedyfirst.simulation.simulate import Bench
-from support.examples import EXAMPLES, unvaried_options
+from support.examples import EXAMPLES, KINDS, unvaried_options
 from support.trial_runs import (
     N_ARMS,
     N_FEATURES,
@@ -37,7 +36,7 @@ from support.trial_runs import (
 FALSE_ALARM = 1e-6
 LISTED = list(EXAMPLES.values())
 every_policy = pytest.mark.parametrize("name", EXAMPLES)
-every_kind = pytest.mark.parametrize("kind", POLICIES.values(), ids=POLICIES)
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 @pytest.fixture(scope="module")

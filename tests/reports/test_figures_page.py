@@ -20,7 +20,7 @@ def page(tmp_path):
     far = Final(published["OFUL"].mean + 2 * published["OFUL"].half_width, 0.0)
     made = [
         MadeFigure("fig4d", "Figure 4(d)", picture, {"Greedy": close, "OFUL": far}),
-        MadeFigure("fig2b", "Figure 2(b) <b>", picture, {"Greedy": Final(7.414, 0.25)}),
+        MadeFigure("k5-d3", "Five arms <b>", picture, {"Greedy": Final(7.414, 0.25)}),
         MadeFigure("fig1", "Figure 1", picture, {}),
     ]
     missing = {"Figure 4(a)": "eeg is not here"}
@@ -41,7 +41,7 @@ def test_what_the_page_says(page):
     assert "No published numbers are known for this figure." in page
     assert "no end values to compare" in page
     assert "Figure 4(a): eeg is not here" in page
-    assert "Figure 2(b) &lt;b&gt;" in page
+    assert "Five arms &lt;b&gt;" in page
     assert "7 instances, seed 3" in page
 
 
@@ -54,7 +54,7 @@ def test_the_page_needs_nothing_else(page):
 def test_one_instance_has_no_interval_and_is_not_compared(tmp_path):
     (tmp_path / "a.png").write_bytes(PNG)
     alone = {"Greedy": Final(7.0, math.nan)}
-    made = [MadeFigure(name, name, tmp_path / "a.png", alone) for name in ("fig2a", "fig2b")]
+    made = [MadeFigure(name, name, tmp_path / "a.png", alone) for name in ("fig2a", "k5-d3")]
     write_figures_page(made, {}, tmp_path / "f.html", instances=1, seed=3)
     page = (tmp_path / "f.html").read_text()
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page)]
