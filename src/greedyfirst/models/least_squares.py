@@ -31,6 +31,7 @@ estimate another than the minimum-norm one, and while an arm's estimate is pause
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -98,10 +99,15 @@ class LeastSquares(Record):
     @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d), the waiting rows included."""
-        counted = np.arange(BLOCK)[None, :, None] < self.waiting[:, None, None]
-        rows = self.rows * counted
-        result: FloatArray = self.settled_gram + np.einsum("kbi,kbj->kij", rows, rows)
-        return result
+        return whole_gram(self)
+
+
+def whole_gram(model: Any) -> FloatArray:
+    """Gram matrices (n_arms, d, d) of a model whose rows wait in blocks, the waiting ones too."""
+    counted = np.arange(BLOCK)[None, :, None] < model.waiting[:, None, None]
+    rows = model.rows * counted
+    result: FloatArray = model.settled_gram + np.einsum("kbi,kbj->kij", rows, rows)
+    return result
 
 
 def init(memory: Memory, n_arms: int, d: int) -> LeastSquares:
@@ -137,14 +143,14 @@ def observe(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float)
 
 
 @inline_kernel
-def is_stale(model: LeastSquares, arm: int) -> bool:
+def is_stale(model: Any, arm: int) -> bool:
     """Whether G⁺ must be computed afresh."""
     rows: int = model.pulls[arm] - model.refreshed_at[arm]
     return bool(model.growth[arm] > REFRESH_GROWTH or rows >= REFRESH_ROWS)
 
 
 @kernel
-def settle(model: LeastSquares, arm: int) -> None:
+def settle(model: Any, arm: int) -> None:
     """Add an arm's waiting rows to its G."""
     gram, rows = model.settled_gram[arm], model.rows[arm]
     d = gram.shape[0]

@@ -8,13 +8,31 @@ from numba.extending import overload
 
 from greedyfirst.compiling.kernels import INLINE_OPTIONS
 from greedyfirst.compiling.record_access import field_type
+from greedyfirst.models import learned_ridge, least_squares
+from greedyfirst.models.learned_ridge import LearnedRidge
 from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.validation import FloatArray
 
 
 def linear_part(model: Any) -> LeastSquares:
     """The model if it is least squares, else the least squares inside it."""
     linear: LeastSquares = getattr(model, "linear", model)
     return linear
+
+
+def observe(model: Any, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    """Take in one row of linear rewards; ``warmup`` is for least squares."""
+    if isinstance(model, LearnedRidge):
+        learned_ridge.observe(model, arm, x, y)
+    else:
+        least_squares.observe(model, warmup, arm, x, y)
+
+
+@overload(observe, strict=False, jit_options=INLINE_OPTIONS)
+def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
+    if field_type(model, "learn_at") is not None:
+        return lambda model, warmup, arm, x, y: learned_ridge.observe(model, arm, x, y)
+    return lambda model, warmup, arm, x, y: least_squares.observe(model, warmup, arm, x, y)
 
 
 def pause(model: Any) -> None:

@@ -103,6 +103,22 @@ def invert(a: FloatArray, out: FloatArray, scale: FloatArray) -> bool:
     return True
 
 
+@kernel
+def cholesky(a: FloatArray, out: FloatArray) -> bool:
+    """out = L, the lower triangle with a = LL', of which only the lower triangle is read.
+
+    Cost d³/3. False, with ``out`` undefined, when a is not numerically positive definite.
+    """
+    for i in range(a.shape[0]):
+        for j in range(i):
+            out[i, j] = (a[i, j] - inner(out[i, :j], out[j, :j])) / out[j, j]
+        pivot = a[i, i] - inner(out[i, :i], out[i, :i])
+        if not pivot > 1e-15 * abs(a[i, i]):
+            return False
+        out[i, i] = math.sqrt(pivot)
+    return True
+
+
 @inline_kernel
 def rotate(x: FloatArray, y: FloatArray, cosine: float, sine: float) -> None:
     """x, y = cosine·x - sine·y, sine·x + cosine·y."""

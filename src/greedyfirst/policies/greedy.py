@@ -8,19 +8,25 @@ from typing import Any, ClassVar
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
-from greedyfirst.models import least_squares
+from greedyfirst.models import learned_ridge, least_squares
+from greedyfirst.models.learned_ridge import LearnedRidge
 from greedyfirst.models.least_squares import WARMUPS, LeastSquares
+from greedyfirst.models.linear_part import observe
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import Scores, predict
-from greedyfirst.validation import FloatArray, choice, whole_number
+from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
+
+#: Not least squares, but a ridge whose penalty is learned.
+AUTO = "auto"
 
 
 class GreedyState(Record):
-    """Least squares per arm."""
+    """Estimates per arm."""
 
-    model: LeastSquares = part()
+    #: Least squares or a learned ridge, as the warm-up says.
+    model: Any = part()
     initial: InitialPulls = part()
     scores: Scores = part()
 
@@ -35,37 +41,62 @@ class Greedy(Policy):
     Parameters
     ----------
     warmup
-        The estimate while an arm's Gram matrix is singular: ``"none"`` keeps it at 0 (Algorithm 1
-        as printed), ``"ridge"`` is the practice of the paper's figures, ``"pinv"`` the
-        minimum-norm least squares solution.
+        ``"auto"``: ridge regression whose prior is learned from the data, which learns from the
+        first reward on, whatever the units and the zero of the rewards
+        (:mod:`greedyfirst.models.learned_ridge`). Else least squares, and this is the estimate
+        while an arm's Gram matrix is singular: ``"none"`` keeps it at 0 (Algorithm 1 as printed),
+        ``"ridge"`` is the practice of the paper's figures, ``"pinv"`` the minimum-norm solution.
+    regularization
+        The penalty λ of a lasting ridge, (G + λI)⁻¹Σxy, instead of a learned one; for
+        ``warmup="auto"`` only.
     initial_pulls
         Pulls of each arm, in turns, before the first greedy choice (m of §3.5).
     """
 
     exploits: ClassVar[bool] = True
-    warmup: str = "none"
+    warmup: str = AUTO
     initial_pulls: int = 0
+    regularization: float | None = None
 
     def __post_init__(self) -> None:
-        choice("warmup", self.warmup, WARMUPS)
+        choice("warmup", self.warmup, (AUTO, *WARMUPS))
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
+        if self.regularization is not None:
+            number("regularization", self.regularization, above=0)
+            if self.warmup != AUTO:
+                expected = 'None: least squares have none; warmup="auto" takes one'
+                raise wrong("regularization", self.regularization, expected)
 
     @classmethod
     def examples(cls) -> Sequence[Greedy]:
         """Every option varied."""
-        return [cls(), cls(warmup="ridge"), cls(warmup="pinv", initial_pulls=2)]
+        return [
+            cls(),
+            cls(regularization=2.0),
+            cls(warmup="none"),
+            cls(warmup="ridge"),
+            cls(warmup="pinv", initial_pulls=2),
+        ]
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
-        """The options, the warm-up by number."""
-        values = super().option_values(n_arms, n_features)
-        return {**values, "warmup": WARMUPS.index(self.warmup)}
+        """The options, the warm-up by number: -1 if estimates are not least squares."""
+        return {
+            **super().option_values(n_arms, n_features),
+            "warmup": WARMUPS.index(self.warmup) if self.warmup in WARMUPS else -1,
+            "regularization": 0.0 if self.regularization is None else float(self.regularization),
+        }
 
     @staticmethod
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
         """The state before the first decision."""
+        model: LearnedRidge | LeastSquares
+        if policy.warmup < 0:
+            model = learned_ridge.init(memory, n_arms, n_features, policy.regularization)
+        else:
+            model = least_squares.init(memory, n_arms, n_features)
         return GreedyState(
             memory,
-            model=least_squares.init(memory, n_arms, n_features),
+            model=model,
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )
@@ -86,5 +117,5 @@ class Greedy(Policy):
     def update(
         policy: Any, state: GreedyState, step: int, context: FloatArray, arm: int, reward: float
     ) -> None:
-        """One row of least squares."""
-        least_squares.observe(state.model, policy.warmup, arm, context, reward)
+        """One row for the estimates."""
+        observe(state.model, policy.warmup, arm, context, reward)

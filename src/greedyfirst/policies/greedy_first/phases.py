@@ -14,6 +14,7 @@ from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.greedy_first import warm_start
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
 from greedyfirst.policies.greedy_first.watch import leave_out, test_soon
 
 
@@ -50,14 +51,31 @@ def _switch(policy: Any, state: Any, step: int) -> None:
 
 
 def explore(agent: Deciding) -> None:
-    """Start the fallback now, with what the policy hands over, unless it decides already."""
+    """Explore all arms from now on: start the fallback, with what the policy hands over."""
     watch = agent.state.watch
     if watch.explores:
         return
     watch.alarms += 1
     watch.decided = agent.decisions
+    if isinstance(watch, ArmWatch):
+        watch.explores = True
+        watch.switched_at = watch.clock
+        return
     entry = entry_for(_switch, agent.options, agent.state)
     run(entry, agent.options, agent.state, agent.decisions)
+
+
+def explore_arm(agent: Deciding, arm: int) -> None:
+    """Explore this arm from now on while it starves; the others go on as they are."""
+    watch = agent.state.watch
+    if not isinstance(watch, ArmWatch):
+        raise ValueError(
+            'answer must be "explore", "drop" or "hold": with a fallback, GreedyFirst explores all '
+            'arms at once, got "explore_arm"'
+        )
+    watch.alarms += 1
+    watch.explored[arm] = True
+    watch.exempt[arm] = False
 
 
 def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
@@ -67,6 +85,9 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     leave_out(watch, arm, dropped=dropped)
     watch.explores = False
     watch.switched_at = 0
+    if isinstance(watch, ArmWatch):
+        watch.explored[arm] = False
+        return
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     test_soon(watch)
     build = partial(kernels.init, options.fallback, agent.n_arms, agent.n_features)
@@ -87,7 +108,10 @@ def admit(agent: Deciding, pulls: int) -> None:
     initial_pulls.admit(
         state.greedy.initial, arm, agent.decisions, pulls, options.greedy.initial_pulls
     )
-    if not watch.explores:
+    if isinstance(watch, ArmWatch):
+        watch.starving[arm] = True
+        watch.explored[arm] = options.explores_arms
+    elif not watch.explores:
         plan_fallback(agent)
     elif hasattr(state.fallback, "initial"):
         own_step = agent.decisions - watch.offset

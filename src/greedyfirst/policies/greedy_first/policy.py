@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from greedyfirst.compiling.families import options_of
@@ -18,9 +17,12 @@ from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.glm_greedy import GLMGreedy
 from greedyfirst.policies.glm_ucb import GLMUCB
-from greedyfirst.policies.greedy import Greedy
+from greedyfirst.policies.greedy import AUTO, Greedy
 from greedyfirst.policies.greedy_first import phases, warm_start, watch
 from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
+from greedyfirst.policies.greedy_first.answers.explore import Explore
+from greedyfirst.policies.greedy_first.answers.explore_arm import ExploreArm
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArm, ArmByArmState
 from greedyfirst.policies.greedy_first.statistic import STATISTICS
 from greedyfirst.policies.greedy_first.warm_start import InitialSamples, carry_over_code
 from greedyfirst.policies.greedy_first.watch import SPANS, Watch
@@ -28,6 +30,19 @@ from greedyfirst.policies.ols_bandit import OLSBandit
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
+
+#: The options of the switch test, as they are where arms are explored one by one.
+ABSENT: dict[str, Any] = {
+    "warmup": AUTO,
+    "t0": None,
+    "lambda0": None,
+    "fallback": None,
+    "span": "pooled",
+    "carry_over": True,
+    "lambda0_minimum": 0.0,
+    "test_after": None,
+    "statistic": "smallest_eigenvalue",
+}
 
 
 class GreedyFirstState(Record):
@@ -54,9 +69,15 @@ class GreedyFirstState(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyFirst(Policy):
-    r"""Greedy-First: greedy, until some arm's smallest eigenvalue falls short.
+    r"""Greedy-First: greedy, as long as every arm's samples are diverse enough.
 
-    Switches to ``fallback`` at the first :math:`t > t_0` with
+    As it comes it explores **arm by arm**: arms that get enough samples in every direction of the
+    contexts are greedy, and only an arm that starves is explored, as much as its own uncertainty
+    asks: see :mod:`greedyfirst.policies.greedy_first.arm_by_arm`. Nothing is to be chosen, no unit
+    and no zero of rewards matters. What it costs is measured, not proved.
+
+    With a ``fallback``, or any other option of the switch test, it is **the paper's algorithm**. It
+    switches to ``fallback`` at the first :math:`t > t_0` with
     :math:`\min_i \lambda_{\min}(X_i^\top X_i) < \lambda_0t/4` (Algorithm 3). Without λ₀ it is
     estimated at t₀ as :math:`\hat\lambda_0 = \min_i\lambda_{\min}/(2t_0)`, and a zero estimate
     switches at once (Algorithm 5). Rate optimal whether or not contexts are diverse (Theorem 3).
@@ -65,7 +86,8 @@ class GreedyFirst(Policy):
     Parameters
     ----------
     warmup, initial_pulls
-        Of the greedy phase, as in :class:`~greedyfirst.policies.greedy.Greedy`.
+        Of the greedy phase, as in :class:`~greedyfirst.policies.greedy.Greedy`. ``"auto"`` is
+        ``"none"`` in the paper's algorithm; any other warm-up selects that.
     greedy
         The policy of the greedy phase where it is not that: for generalised linear rewards a
         :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`, which brings its own ``warmup`` and
@@ -76,7 +98,9 @@ class GreedyFirst(Policy):
         λ₀ of the test; ``None`` estimates it at t₀.
     fallback
         The policy that explores after a switch: any other than Greedy-First itself. One for
-        generalised linear rewards must have the same link and memory as ``greedy``.
+        generalised linear rewards must have the same link and memory as ``greedy``. ``None``
+        explores arm by arm, or is ``OLSBandit()`` where another option selects the paper's
+        algorithm.
     span
         ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
@@ -87,9 +111,11 @@ class GreedyFirst(Policy):
         ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial pulls they are
         forced samples), the practice of Figure 4.
     on_alarm
-        What to do when an arm falls short: ``"explore"`` switches to the fallback (the paper's
-        algorithm), ``"drop"`` drops the arm and stays greedy, ``"hold"`` stays greedy and leaves
-        the arm to the decision-maker. The last arm is never dropped.
+        What to do when an arm falls short: ``"explore_arm"`` explores this arm while it starves
+        (``None`` is this, where arms are explored one by one), ``"explore"`` all arms: it switches
+        to the fallback (``None`` is this in the paper's algorithm); ``"drop"`` drops the arm and
+        stays greedy, ``"hold"`` stays greedy and leaves the arm to the decision-maker. The last arm
+        is never dropped.
     lambda0_minimum
         An estimate of λ₀ below this counts as zero.
     test_after
@@ -104,37 +130,42 @@ class GreedyFirst(Policy):
     """
 
     watches: ClassVar[bool] = True
-    warmup: str = "none"
+    warmup: str = AUTO
     initial_pulls: int = 0
     greedy: Greedy | GLMGreedy | None = None
     t0: int | None = None
     lambda0: float | None = None
-    fallback: Policy = field(default_factory=OLSBandit)
+    fallback: Policy | None = None
     span: str = "pooled"
     carry_over: bool | str = True
-    on_alarm: str = "explore"
+    on_alarm: str | None = None
     lambda0_minimum: float = 0.0
     test_after: int | None = None
     statistic: str = "smallest_eigenvalue"
 
     def __post_init__(self) -> None:
-        choice("warmup", self.warmup, WARMUPS)
+        choice("warmup", self.warmup, (AUTO, *WARMUPS))
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         if self.t0 is not None:
             whole_number("t0", self.t0, at_least=1)
         if self.lambda0 is not None:
             number("lambda0", self.lambda0, above=0)
-        if not isinstance(self.fallback, Policy) or isinstance(self.fallback, GreedyFirst):
-            raise wrong("fallback", self.fallback, "a policy other than GreedyFirst")
-        if not self.fallback.is_compiled():
-            raise wrong("fallback", self.fallback, "a policy whose score and update are kernels")
+        fallback = self.exploring_policy()
+        if not isinstance(fallback, Policy) or isinstance(fallback, GreedyFirst):
+            raise wrong("fallback", fallback, "a policy other than GreedyFirst")
+        if not fallback.is_compiled():
+            raise wrong("fallback", fallback, "a policy whose score and update are kernels")
         self._check_greedy()
         choice("span", self.span, SPANS)
         handed = carry_over_code(self.carry_over)
         if handed == warm_start.INITIAL and self.greedy_policy().initial_pulls == 0:
             expected = "True or False: without initial_pulls there are no initial samples"
             raise wrong("carry_over", self.carry_over, expected)
-        choice("on_alarm", self.on_alarm, tuple(ANSWERS))
+        if self.on_alarm is not None:
+            choice("on_alarm", self.on_alarm, tuple(ANSWERS))
+            if ANSWERS[self.on_alarm].explores_arm and not self.arm_by_arm():
+                expected = "another answer: the paper's algorithm explores all arms at once"
+                raise wrong("on_alarm", self.on_alarm, expected)
         choice("statistic", self.statistic, tuple(STATISTICS))
         number("lambda0_minimum", self.lambda0_minimum, at_least=0)
         if self.test_after is not None:
@@ -146,10 +177,13 @@ class GreedyFirst(Policy):
             isinstance(self.greedy, (Greedy, GLMGreedy)) and self.greedy.exploits
         ):
             raise wrong("greedy", self.greedy, "None, a Greedy or a GLMGreedy")
-        if self.greedy is not None and (self.warmup, self.initial_pulls) != ("none", 0):
+        if self.greedy is not None and (self.warmup, self.initial_pulls) != (AUTO, 0):
             expected = "left out: they are options of the policy given as greedy"
             raise wrong("warmup and initial_pulls", (self.warmup, self.initial_pulls), expected)
-        greedy, fallback = self.greedy, self.fallback
+        if isinstance(self.greedy, Greedy) and self.greedy.warmup == AUTO and not self.arm_by_arm():
+            expected = f"one of warmup {', '.join(WARMUPS)}: the switch test is of least squares"
+            raise wrong("greedy", self.greedy, expected)
+        greedy, fallback = self.greedy, self.exploring_policy()
         if isinstance(fallback, (GLMGreedy, GLMUCB)) and not (
             isinstance(greedy, GLMGreedy)
             and (fallback.link, fallback.memory) == (greedy.link, greedy.memory)
@@ -157,11 +191,29 @@ class GreedyFirst(Policy):
             expected = "one for linear rewards, or of the link and memory of a GLMGreedy as greedy"
             raise wrong("fallback", fallback, expected)
 
+    def arm_by_arm(self) -> bool:
+        """Whether arms are explored one by one: no option of the switch test is given."""
+        learns = self.greedy is None or (
+            isinstance(self.greedy, Greedy) and self.greedy.warmup == AUTO
+        )
+        return learns and all(getattr(self, name) == ABSENT[name] for name in ABSENT)
+
+    def exploring_policy(self) -> Policy:
+        """The policy that explores after a switch, where there is one."""
+        return OLSBandit(warmup="none") if self.fallback is None else self.fallback
+
+    def answer_to_alarms(self) -> str:
+        """What it does at an alarm, by name."""
+        if self.on_alarm is not None:
+            return self.on_alarm
+        return ExploreArm.name if self.arm_by_arm() else Explore.name
+
     def greedy_policy(self) -> Greedy | GLMGreedy:
         """The policy of the greedy phase."""
         if self.greedy is not None:
             return self.greedy
-        return Greedy(warmup=self.warmup, initial_pulls=self.initial_pulls)
+        warmup = "none" if self.warmup == AUTO and not self.arm_by_arm() else self.warmup
+        return Greedy(warmup=warmup, initial_pulls=self.initial_pulls)
 
     def reward_link(self) -> type[Link]:
         """The link of the greedy phase."""
@@ -169,10 +221,12 @@ class GreedyFirst(Policy):
 
     def needs_truth(self) -> bool:
         """Whether the fallback does."""
-        return self.fallback.needs_truth()
+        return self.exploring_policy().needs_truth()
 
     def informed(self, parameters: FloatArray) -> Self:
         """With a fallback that knows what it asks for."""
+        if self.fallback is None:
+            return self
         return replace(self, fallback=self.fallback.informed(parameters))
 
     @classmethod
@@ -183,6 +237,9 @@ class GreedyFirst(Policy):
         bandit = OLSBandit(warmup="pinv", initial_pulls=3, refresh="scheduled")
         return [
             cls(),
+            cls(initial_pulls=2, on_alarm="explore"),
+            cls(on_alarm="drop"),
+            cls(fallback=OLSBandit()),
             cls(warmup="ridge", initial_pulls=4, t0=40, lambda0=0.01, test_after=50),
             cls(warmup="pinv", t0=25, span="pooled", lambda0_minimum=1e-3),
             cls(**soon, span="pooled", carry_over=True, fallback=OLSBandit(h=0.5, q=2)),
@@ -212,26 +269,40 @@ class GreedyFirst(Policy):
             ),
         ]
 
+    def options(self, n_arms: int, n_features: int) -> Options:
+        """The options, for the kernels of the paper's algorithm or for those arm by arm."""
+        values = self.option_values(n_arms, n_features)
+        return options_of(ArmByArm if self.arm_by_arm() else type(self), values)
+
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
         """The options, those of both phases, the test's and the answer's among them."""
+        answer = self.answer_to_alarms()
         t0 = 4 * n_arms * n_features if self.t0 is None else int(self.t0)
         test = {
             "t0": t0,
             "lambda0": 0.0 if self.lambda0 is None else float(self.lambda0),
             "span": SPANS.index(self.span),
-            "on_alarm": options_of(ANSWERS[self.on_alarm]),
+            "on_alarm": options_of(ANSWERS[answer]),
             "lambda0_minimum": float(self.lambda0_minimum),
             "test_after": t0 if self.test_after is None else int(self.test_after),
             "statistic": STATISTICS[self.statistic].options(),
         }
+        greedy = self.greedy_policy().options(n_arms, n_features)
+        if self.arm_by_arm():
+            explores_arms = ANSWERS[answer].explores_arm
+            return {
+                "greedy": greedy,
+                "explores_arms": explores_arms,
+                "test": Options("test", test),
+            }
         return {
-            "greedy": self.greedy_policy().options(n_arms, n_features),
-            "fallback": self.fallback.options(n_arms, n_features),
+            "greedy": greedy,
+            "fallback": self.exploring_policy().options(n_arms, n_features),
             "carry_over": carry_over_code(self.carry_over),
             "test": Options("test", test),
         }
 
-    def watch(self, state: GreedyFirstState) -> Watch:
+    def watch(self, state: GreedyFirstState | ArmByArmState) -> Watch:
         """The watch over its arms' samples."""
         return state.watch
 
@@ -267,11 +338,7 @@ class GreedyFirst(Policy):
     ) -> int:
         """Greedy's scores, or the fallback's after a switch, without the arms that were dropped."""
         watched, scores = state.watch, state.scores
-        allowed = eligible
-        if watched.alarms > 0:
-            allowed = state.allowed
-            for arm in range(allowed.shape[0]):
-                allowed[arm] = 0.0 if watched.dropped[arm] else eligible[arm]
+        allowed = watch.left(watched, eligible, state.allowed)
         if watched.explores:
             own_step = warm_start.own_step(policy, state, step)
             due = kernels.score(policy.fallback, state.fallback, own_step, context, allowed)
@@ -280,10 +347,7 @@ class GreedyFirst(Policy):
             scores.random_share = state.fallback.scores.random_share
         else:
             due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
-        if watched.alarms > 0:
-            for arm in range(allowed.shape[0]):
-                if allowed[arm] == 0.0:
-                    scores.value[arm] = -math.inf
+        watch.rule_out(watched, allowed, scores)
         return due
 
     @staticmethod

@@ -30,6 +30,7 @@ from greedyfirst.models import span
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies.greedy_first import statistic
 from greedyfirst.policies.greedy_first.answers.answer import answer_alarm
+from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 SPANS = ("full", "pooled")
@@ -44,7 +45,7 @@ class Watch(Record):
 
     #: What the policy says of the test, and the samples that are tested.
     options: Any = part(shared=True)
-    samples: LeastSquares = part(shared=True)
+    samples: Any = part(shared=True)
     #: Rewards so far, and the round up to which no arm can trip the test.
     clock: int = integer()
     next_test: float = number()
@@ -85,11 +86,36 @@ class Watch(Record):
 def init(memory: Memory, n_arms: int, d: int, options: Any, samples: LeastSquares) -> Watch:
     """The watch over these samples before the first round."""
     watch = Watch(memory, options=options, samples=samples, n_arms=n_arms, d=d)
+    begin(watch)
+    return watch
+
+
+def begin(watch: Watch) -> None:
+    """Before the first round: λ₀ if it is given, no culprit, no context."""
+    options = watch.options
     watch.lambda0 = options.lambda0
     watch.next_test = options.test_after if options.lambda0 > 0.0 else options.t0 - 1
     watch.culprit = -1
-    watch.basis[:] = np.eye(d)
-    return watch
+    watch.basis[:] = np.eye(len(watch.basis))
+
+
+@inline_kernel
+def left(watch: Watch, eligible: FloatArray, allowed: FloatArray) -> FloatArray:
+    """The eligible arms that have not been dropped, in ``allowed`` if any has."""
+    if watch.alarms == 0:
+        return eligible
+    for arm in range(allowed.shape[0]):
+        allowed[arm] = 0.0 if watch.dropped[arm] else eligible[arm]
+    return allowed
+
+
+@inline_kernel
+def rule_out(watch: Watch, allowed: FloatArray, scores: Scores) -> None:
+    """Give arms that have been dropped no chance."""
+    if watch.alarms > 0:
+        for arm in range(allowed.shape[0]):
+            if allowed[arm] == 0.0:
+                scores.value[arm] = -math.inf
 
 
 @inline_kernel

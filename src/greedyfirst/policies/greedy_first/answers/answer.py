@@ -25,7 +25,9 @@ class Answer(Family):
     name: ClassVar[str]
     #: Where it stands in lists of answers.
     order: ClassVar[int]
-    #: Whether the fallback decides after it, for all arms.
+    #: Whether it explores the arm alone, while that starves.
+    explores_arm: ClassVar[bool] = False
+    #: Whether all arms are explored after it.
     begins_exploring: ClassVar[bool] = False
     #: Whether the arm is never chosen again.
     drops_arm: ClassVar[bool] = False
@@ -54,5 +56,5 @@ class Answer(Family):
 
 @generic
 def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
-    """What the policy does by itself at an alarm; the fallback decides after ``watch.explores``."""
+    """What the policy does by itself at an alarm; all arms explore after ``watch.explores``."""
     raise NotImplementedError

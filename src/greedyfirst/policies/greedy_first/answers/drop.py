@@ -13,7 +13,7 @@ class Drop(Answer):
     """Go on greedily without the arm."""
 
     name = "drop"
-    order = 2
+    order = 3
     drops_arm = True
     resolved = "The arm was dropped"
     answered = "the arm was dropped"

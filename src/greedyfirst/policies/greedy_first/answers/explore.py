@@ -13,11 +13,11 @@ class Explore(Answer):
     """Switch to the fallback, for all arms."""
 
     name = "explore"
-    order = 1
+    order = 2
     begins_exploring = True
     resolved = "Exploring was begun"
     answered = "the policy began to explore"
-    choice = "Explore."
+    choice = "Explore all arms."
     meaning = (
         "The policy sometimes takes arms that look worse, to learn about them. Costs some reward "
         "now; all arms get samples."

@@ -13,7 +13,7 @@ class Hold(Answer):
     """Go on greedily with the arm, and leave it to the decision-maker."""
 
     name = "hold"
-    order = 3
+    order = 4
     leaves_open = True
     resolved = "The arm was kept, and is not tested any more"
     answered = "a person is to decide"

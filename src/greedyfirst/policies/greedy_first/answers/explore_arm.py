@@ -1,0 +1,35 @@
+"""Explore the arm: it is given to some contexts while it starves, and the others stay greedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.compiling.kernels import kernel
+from greedyfirst.policies.greedy_first.answers.answer import Answer
+from greedyfirst.policies.greedy_first.phases import Deciding, explore_arm
+
+
+class ExploreArm(Answer):
+    """Explore this arm alone, as long as it starves."""
+
+    name = "explore_arm"
+    order = 1
+    explores_arm = True
+    resolved = "The arm is explored while it starves"
+    answered = "the policy explores the arm"
+    choice = "Explore {arm}."
+    meaning = (
+        "{arm} is chosen now and then although it looks worse, where too little is known of it, "
+        "until it has enough samples. The other arms go on greedily."
+    )
+
+    @staticmethod
+    @kernel
+    def answer_alarm(answer: Any, watch: Any, arm: int) -> None:
+        """Explore the arm while it starves."""
+        watch.explored[arm] = True
+
+    @staticmethod
+    def apply(agent: Deciding, arm: int) -> None:
+        """Explore the arm from now on, while it starves."""
+        explore_arm(agent, arm)
