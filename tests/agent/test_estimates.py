@@ -38,7 +38,7 @@ def test_least_squares_once_the_rank_is_full(policy, warmup):
 
 
 def test_estimates_stay_zero_while_singular_without_a_warmup():
-    agent = make(Greedy())
+    agent = make(Greedy(warmup="none"))
     contexts, _, rewards = draw_rows(4, seed=7)
     for n in range(3):
         agent.update(contexts[n], 0, rewards[n])

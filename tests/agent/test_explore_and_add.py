@@ -219,7 +219,9 @@ def test_back_from_the_fallback_and_into_it_again():
 
 
 @pytest.mark.parametrize("decided", [0, 1, 20])
-@pytest.mark.parametrize("policy", [Greedy(warmup="pinv"), EpsilonGreedy(epsilon=0.0)])
+@pytest.mark.parametrize(
+    "policy", [Greedy(warmup="pinv"), EpsilonGreedy(epsilon=0.0, warmup="none")]
+)
 def test_a_new_arm_gets_its_pulls_then_competes(policy, decided):
     agent = Agent(policy, n_arms=2, n_features=1, seed=0)
     for _ in range(decided):

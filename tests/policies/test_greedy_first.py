@@ -94,7 +94,7 @@ def test_switch_counts_and_costs_of_figure_2a():
     )
     policies = {
         "text": GreedyFirst(span="full"),
-        "pooled": GreedyFirst(span="pooled"),
+        "pooled": GreedyFirst(fallback=OLSBandit()),
         "practice": GreedyFirst(warmup="ridge", t0=24, lambda0_minimum=1e-5, test_after=48),
     }
     result = simulate(problem, policies, n_instances=50, horizon=10_000, seed=10, n_jobs=2)

@@ -266,7 +266,7 @@ def test_a_fallback_is_told_the_true_b_max():
         ),
         (
             "warmup and initial_pulls",
-            "('none', 2)",
+            "('auto', 2)",
             "left out",
             {"greedy": Greedy(), "initial_pulls": 2},
         ),

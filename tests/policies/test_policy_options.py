@@ -43,10 +43,10 @@ BAD = {
     (GreedyFirst, "initial_pulls"): NOT_COUNTS,
     (GreedyFirst, "t0"): without(NOT_POSITIVE_COUNTS, None),
     (GreedyFirst, "lambda0"): without(NOT_POSITIVE, None),
-    (GreedyFirst, "fallback"): [None, "OLSBandit", OLSBandit, GreedyFirst(), 3],
+    (GreedyFirst, "fallback"): ["OLSBandit", OLSBandit, GreedyFirst(), 3],
     (GreedyFirst, "span"): ["", "all", None, 1],
     (GreedyFirst, "carry_over"): ["initial", "all", *NOT_FLAGS],  # no initial pulls to hand over
-    (GreedyFirst, "on_alarm"): ["", "stop", None, True],
+    (GreedyFirst, "on_alarm"): ["", "stop", True],
     (GreedyFirst, "lambda0_minimum"): [-1e-9, *NOT_NUMBERS],
     (GreedyFirst, "test_after"): without(NOT_POSITIVE_COUNTS, None),
     (GreedyFirst, "statistic"): ["", "largest_eigenvalue", None, True],

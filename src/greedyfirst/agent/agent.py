@@ -29,6 +29,7 @@ from greedyfirst.compiling.records import allocate
 from greedyfirst.files import data_file
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
+from greedyfirst.models.linear_part import admit
 from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.description import describe, from_description
 from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport, phases, report, watch
@@ -160,7 +161,7 @@ class Agent:
 
     @property
     def explores(self) -> bool:
-        """Whether Greedy-First's fallback decides."""
+        """Whether Greedy-First explores all arms: its fallback decides, where it has one."""
         return self._watch is not None and self._watch.explores
 
     @property
@@ -370,12 +371,16 @@ class Agent:
         self.answer("hold", arm)
 
     def explore(self) -> None:
-        """Let the fallback decide from now on."""
+        """Explore all arms from now on: the fallback decides, where there is one."""
         self._watched("explore")
         self.answer("explore", 0)
 
     def answer(self, answer: str, arm: int | str) -> None:
-        """Answer an alarm about this arm, by the answer's name: "explore", "drop" or "hold"."""
+        """Answer an alarm about this arm, by the answer's name.
+
+        "explore_arm" explores it while it starves, "explore" all arms; "drop" and "hold" go on
+        greedily, without it or with it.
+        """
         self._watched("answer")
         chosen, number = ANSWERS[choice("answer", answer, tuple(ANSWERS))], self._arm(arm)
         if chosen.drops_arm:
@@ -428,6 +433,7 @@ class Agent:
         self.arm_names = arm_names
         self._dropped = np.append(self._dropped, False)
         self._move()
+        admit(self.state, self.n_arms - 1)
         if self._watch is not None:
             phases.admit(self, pulls)
         elif hasattr(self.state, "initial"):

@@ -16,7 +16,8 @@ What the prior is comes from the data, so that no unit and no zero of rewards ma
   evidence of a normal prior), and σ² then the likeliest variance of the noise. While rewards are
   few, all κ are nearly as likely: a lognormal guess around ``GUESS``·d decides.
 
-All this is done again whenever the rewards have grown by ``GROWTH``; in between each row is a
+All this is done again whenever the rewards have grown by ``GROWTH``, at a feature's first value
+other than 0, and at the first reward that is not like all others; in between each row is a
 rank-one update, O(d²), as in :mod:`greedyfirst.models.least_squares`.
 
 A penalty that is given is the plain ridge: b = 0, D = I, κ the penalty.
@@ -25,6 +26,8 @@ A penalty that is given is the plain ridge: b = 0, D = I, κ the penalty.
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, flag, floats, integer, integers, number
@@ -39,7 +42,7 @@ GROWTH = 0.3
 #: κ/d that are tried.
 PENALTIES = tuple(10.0 ** (step / 2 - 3) for step in range(10))
 # The guess at κ/d, its natural logarithm's standard deviation, and the nearest of those tried.
-GUESS, DOUBT, FIRST_STEP = 0.05, 1.5, 3
+GUESS, DOUBT, FIRST_STEP = 0.02, 1.5, 3
 # Added to the pooled Gram matrix, and refined away again: collinear features make it singular.
 LOOSENING, REFINEMENTS = 1e-7, 4
 # Rewards whose squares about the reference are below this share of their own are all alike.
@@ -108,6 +111,12 @@ def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     return model
 
 
+def admit(model: LearnedRidge, arm: int) -> None:
+    """Start an arm that joins later from the prior."""
+    model.estimate[arm] = model.reference
+    np.fill_diagonal(model.covariance[arm], 1.0 / (model.penalty * model.mean_squares))
+
+
 @routine(LearnedRidge)
 def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row: O(d²), and now and then the prior."""
@@ -128,7 +137,8 @@ def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     add_outer(model.covariance[arm], v, -1.0 / s)
     model.growth[arm] *= s
     model.rewards += 1
-    if model.rewards >= model.learn_at or (model.blank > 0 and shows_more(model, x)):
+    surprise = model.noise_variance == 0.0 and excess * excess > ALIKE * y * y
+    if model.rewards >= model.learn_at or surprise or (model.blank > 0 and shows_more(model, x)):
         learn_prior(model)
     elif is_stale(model, arm):
         settle(model, arm)

@@ -35,6 +35,13 @@ def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
     return lambda model, warmup, arm, x, y: least_squares.observe(model, warmup, arm, x, y)
 
 
+def admit(state: Any, arm: int) -> None:
+    """Start an arm that joins later from what its prior has become, where a model has one."""
+    model = getattr(state, "model", None)
+    if isinstance(model, LearnedRidge):
+        learned_ridge.admit(model, arm)
+
+
 def pause(model: Any) -> None:
     """Let estimates of least squares rest; rows go on being taken in. Other models go on."""
     if isinstance(model, LeastSquares):

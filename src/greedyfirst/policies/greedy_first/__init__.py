@@ -1,9 +1,9 @@
 """Greedy-First: greedy until an arm's samples are not diverse enough.
 
-``policy`` the algorithm; ``arm_by_arm`` what it does without a fallback; ``watch`` what each arm has
-seen, and when it is tested; ``statistic`` what is tested, one file each (``smallest_eigenvalue``); ``answers`` what is done at an alarm, one
-file each; ``phases`` the switch and the way back; ``warm_start`` what the fallback is told;
-``report`` all of it in words.
+``policy`` the algorithm; ``arm_by_arm`` what it does without a fallback; ``watch`` what each arm
+has seen, and when it is tested; ``statistic`` what is tested, one file each
+(``smallest_eigenvalue``); ``answers`` what is done at an alarm, one file each; ``phases`` the
+switch and the way back; ``warm_start`` what the fallback is told; ``report`` all of it in words.
 """
 
 from greedyfirst.policies.greedy_first.answers.answer import ANSWERS, Answer

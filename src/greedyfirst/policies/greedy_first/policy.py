@@ -177,12 +177,13 @@ class GreedyFirst(Policy):
             isinstance(self.greedy, (Greedy, GLMGreedy)) and self.greedy.exploits
         ):
             raise wrong("greedy", self.greedy, "None, a Greedy or a GLMGreedy")
-        if self.greedy is not None and (self.warmup, self.initial_pulls) != (AUTO, 0):
+        left_out = self.warmup in (AUTO, "none") and self.initial_pulls == 0
+        if self.greedy is not None and not left_out:
             expected = "left out: they are options of the policy given as greedy"
             raise wrong("warmup and initial_pulls", (self.warmup, self.initial_pulls), expected)
-        if isinstance(self.greedy, Greedy) and self.greedy.warmup == AUTO and not self.arm_by_arm():
-            expected = f"one of warmup {', '.join(WARMUPS)}: the switch test is of least squares"
-            raise wrong("greedy", self.greedy, expected)
+        ridge = getattr(self.greedy, "regularization", None)
+        if ridge is not None and not self.arm_by_arm():
+            raise wrong("regularization", ridge, "None: the switch test is of least squares")
         greedy, fallback = self.greedy, self.exploring_policy()
         if isinstance(fallback, (GLMGreedy, GLMUCB)) and not (
             isinstance(greedy, GLMGreedy)
@@ -210,10 +211,10 @@ class GreedyFirst(Policy):
 
     def greedy_policy(self) -> Greedy | GLMGreedy:
         """The policy of the greedy phase."""
-        if self.greedy is not None:
-            return self.greedy
-        warmup = "none" if self.warmup == AUTO and not self.arm_by_arm() else self.warmup
-        return Greedy(warmup=warmup, initial_pulls=self.initial_pulls)
+        greedy = self.greedy or Greedy(warmup=self.warmup, initial_pulls=self.initial_pulls)
+        if greedy.warmup == AUTO and not self.arm_by_arm():
+            return replace(greedy, warmup="none")
+        return greedy
 
     def reward_link(self) -> type[Link]:
         """The link of the greedy phase."""
