@@ -393,8 +393,7 @@ class Agent:
         watched = self._watched("watch_again")
         if self.dropped[number]:
             raise wrong("arm", arm, "an arm that has not been dropped")
-        watched.exempt[number] = False
-        watch.test_soon(watched)
+        phases.watch_again(watched, number)
 
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""

@@ -10,6 +10,26 @@ import numpy as np
 from greedyfirst.policies.policy import POLICIES, Policy
 from greedyfirst.validation import wrong
 
+#: What release 0.1 took for options that are left out, where that has changed.
+_RELEASE_0_1: dict[str, dict[str, Any]] = {
+    "Greedy": {"warmup": "none"},
+    "EpsilonGreedy": {"warmup": "none"},
+    "GreedyFirst": {"fallback": {"policy": "OLSBandit", "options": {"warmup": "none"}}},
+}
+
+
+def as_in_release_0_1(description: dict[str, Any]) -> dict[str, Any]:
+    """A description whose omitted options, inner policies' too, are those of release 0.1.
+
+    What a log says must not change with a later release's defaults.
+    """
+    known = _RELEASE_0_1.get(str(description.get("policy")), {})
+    options = {**known, **(description.get("options") or {})}
+    for name, value in options.items():
+        if isinstance(value, dict) and "policy" in value:
+            options[name] = as_in_release_0_1(value)
+    return {**description, "options": options}
+
 
 def describe(policy: Policy) -> dict[str, Any]:
     """The policy's name and options, as JSON can hold them."""

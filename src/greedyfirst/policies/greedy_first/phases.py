@@ -15,7 +15,7 @@ from greedyfirst.policies import initial_pulls
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.greedy_first import warm_start
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
-from greedyfirst.policies.greedy_first.watch import leave_out, test_soon
+from greedyfirst.policies.greedy_first.watch import Watch, leave_out, test_soon
 
 
 class Deciding(Protocol):
@@ -99,6 +99,14 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     state.scores.value[:] = 0.0
     state.scores.spread[:] = 0.0
     state.scores.random_share = 0.0
+
+
+def watch_again(watch: Watch, arm: int) -> None:
+    """Test this arm again, as soon as may be."""
+    watch.exempt[arm] = False
+    if isinstance(watch, ArmWatch):
+        watch.tripped_at[arm] = 0
+    test_soon(watch)
 
 
 def admit(agent: Deciding, pulls: int) -> None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import member_of
+from greedyfirst.policies.greedy_first.arm_by_arm import SHARE, ArmWatch
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
-from greedyfirst.validation import FloatArray
+from greedyfirst.validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,19 +22,27 @@ class ArmDiversity:
     name: str
     pulls: int
     #: λ_min of the arm's Gram matrix (inside the span of all contexts, if the policy tests there).
+    #: Where arms are explored one by one it is that of the Gram matrix relative to all arms': the
+    #: smallest share of all samples that the arm has in any direction, 0 to 1.
     min_eigenvalue: float
-    #: λ₀t/4, which it must not fall below; None when nothing is tested (yet).
+    #: λ₀t/4, or the share that an arm needs; None when nothing is tested (yet).
     threshold: float | None
     #: About how many more samples at usual contexts would lift the eigenvalue to the threshold;
     #: None when nothing is tested, or when no number of them would.
     samples_needed: int | None
-    #: The direction in which the samples are weakest: weight by feature name, largest first.
+    #: The direction in which the samples are weakest: weight by feature name, largest first; of
+    #: shares, for features in their own units.
     weakest_direction: dict[str, float]
     #: The number of rewards at which the arm tripped the test, None if it has not.
     tripped_at: int | None
     dropped: bool
     #: Whether the arm is tested.
     watched: bool
+    #: Where arms are explored one by one: whether it starves, whether it is explored for that, and
+    #: the number of rewards at which it was found to be fed last; else None.
+    starving: bool | None = None
+    explored: bool | None = None
+    fed_at: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +67,9 @@ class DiversityReport:
         lines = [
             f"{'arm':<16}{'pulls':>8}{'min eigenvalue':>16}{'threshold':>12}  weakest direction"
         ]
+        shares = any(arm.starving is not None for arm in self.arms)
+        if shares:
+            lines = [f"{'arm':<16}{'pulls':>8}{'least share':>16}{'needed':>12}  weakest direction"]
         for arm in self.arms:
             threshold = "-" if arm.threshold is None else f"{arm.threshold:.4g}"
             direction = ", ".join(
@@ -67,12 +80,23 @@ class DiversityReport:
                 f"{arm.name + mark:<16}{arm.pulls:>8}{arm.min_eigenvalue:>16.4g}{threshold:>12}"
                 f"  {direction}"
             )
-        if self.switched_at is not None:
+        if shares:
+            lines += [_in_words(arm) for arm in self.arms if arm.starving and not arm.dropped]
+        if self.switched_at is not None and shares:
+            lines.append(f"all arms are explored since reward {self.switched_at}")
+        elif self.switched_at is not None:
             cause = "by hand" if self.culprit is None else f"because of {self.culprit}"
             lines.append(f"switched after {self.switched_at} rewards, {cause}")
-        elif self.culprit is not None:
+        elif self.culprit is not None and not shares:
             lines.append(f"alarm: {self.culprit} does not get diverse enough samples")
         return "\n".join(lines)
+
+
+def _in_words(arm: ArmDiversity) -> str:
+    """What a starving arm lacks, and what is done about it."""
+    since = "" if arm.tripped_at is None else f" since reward {arm.tripped_at}"
+    doing = "it is explored where it may be best" if arm.explored else "nothing is done about it"
+    return f"{arm.name} starves{since}: {doing}"
 
 
 class Reported(Protocol):
@@ -98,6 +122,16 @@ def report(agent: Reported) -> DiversityReport:
     model = _watched_model(agent, watch)
     grams, outside = model.gram, _outside_span(agent, watch)
     usual = grams.sum(axis=0) / max(agent.rewards, 1)
+    if isinstance(watch, ArmWatch):
+        return DiversityReport(
+            arms=_share_reports(agent, watch, grams, model.pulls),
+            rewards=agent.rewards,
+            mode="fallback" if watch.explores else "greedy",
+            lambda0=None,
+            switched_at=watch.switched_at or None,
+            culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
+            eigenvalue_computations=0,
+        )
     arms = tuple(
         _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), outside, usual)
         for arm in range(len(agent.arm_names))
@@ -121,6 +155,56 @@ def report(agent: Reported) -> DiversityReport:
         culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
         eigenvalue_computations=watch.eigenvalue_computations,
     )
+
+
+def _share_reports(
+    agent: Reported, watch: ArmWatch, grams: FloatArray, pulls: IntArray
+) -> tuple[ArmDiversity, ...]:
+    """Each arm's smallest share of all samples, as the policy found or would find it now."""
+    total = grams.sum(axis=0)
+    units = np.sqrt(np.diag(total) / max(agent.rewards, 1))
+    units[units == 0.0] = 1.0
+    inside = watch.basis[len(units) - watch.rank :] / units
+    axes = np.linalg.qr(inside.T)[0]  # of the contexts' span, features in their own units
+    needed = SHARE / max(int((~agent.dropped).sum()), 1)
+    reports = []
+    for arm, name in enumerate(agent.arm_names):
+        share, weakest = _smallest_share(axes, grams[arm], total, units)
+        order = np.argsort(-np.abs(weakest), kind="stable")
+        missing = (needed - share) * agent.rewards / (1.0 - needed)
+        reports.append(
+            ArmDiversity(
+                name=name,
+                pulls=int(pulls[arm]),
+                min_eigenvalue=share,
+                threshold=needed,
+                samples_needed=max(math.ceil(missing), 0) if agent.rewards else None,
+                weakest_direction={agent.feature_names[i]: float(weakest[i]) for i in order},
+                tripped_at=int(watch.tripped_at[arm]) or None,
+                dropped=bool(agent.dropped[arm]),
+                watched=not watch.exempt[arm],
+                starving=bool(watch.starving[arm]),
+                explored=bool(watch.explored[arm] or watch.explores),
+                fed_at=int(watch.fed_at[arm]) or None,
+            )
+        )
+    return tuple(reports)
+
+
+def _smallest_share(
+    axes: FloatArray, gram: FloatArray, total: FloatArray, units: FloatArray
+) -> tuple[float, FloatArray]:
+    """The smallest share of all samples in any direction, and the direction."""
+    scale = np.outer(units, units)
+    own, everything = (axes.T @ (each / scale) @ axes for each in (gram, total))
+    first = np.zeros(len(units))
+    first[0] = 1.0
+    if not len(own) or not everything.any():
+        return 0.0, first
+    values, directions = eigh(own, everything + 1e-12 * np.trace(everything) * np.eye(len(own)))
+    weakest = axes @ directions[:, 0]
+    weakest /= np.linalg.norm(weakest)
+    return float(np.clip(values[0], 0.0, 1.0)), weakest
 
 
 def _watched_model(agent: Reported, watch: Watch | None) -> Any:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
-from greedyfirst.policies.description import from_description
+from greedyfirst.policies.description import as_in_release_0_1, from_description
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
 from greedyfirst.tables import Schema
@@ -154,19 +154,19 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def made_policy(self) -> Policy:
         """The policy itself, answering alarms as ``on_alarm`` says."""
-        description = msgspec.to_builtins(self.policy)
+        description = as_in_release_0_1(msgspec.to_builtins(self.policy))
         if "on_alarm" in self.policy.options:
             raise InvalidError("on_alarm is a field of the policy's own, not one of policy.options")
         _check_numbers(description)
         try:
-            policy = from_description(description)
+            policy = from_description(description).answering(self.on_alarm)
         except ValueError as error:
             raise InvalidError(str(error)) from None
         if policy.needs_truth():
             raise InvalidError(
                 f"policy {self.policy.policy} must know the truth, which no service does"
             )
-        return policy.answering(self.on_alarm)
+        return policy
 
 
 def _check_numbers(option: Any) -> None:
