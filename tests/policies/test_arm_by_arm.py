@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from scipy.stats import norm
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy, GreedyFirst, OLSBandit, simulate
-from greedyfirst.policies.greedy_first.arm_by_arm import DRAW, SHARE
+from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
 from greedyfirst.problems import ClippedGaussian, GaussianNoise, GaussianParameters, LinearProblem
 
 
@@ -74,7 +74,7 @@ def test_a_starving_arm_draws_and_a_fed_arm_does_not():
     model, watch = agent.state.model, agent.state.watch
     watch.starving[:] = [False, True]
     row = np.array([1.0, 0.3, -0.2, 0.1])
-    spread = DRAW * np.sqrt(model.noise_variance * row @ model.covariance[1] @ row)
+    spread = watch.width * np.sqrt(model.noise_variance * row @ model.covariance[1] @ row)
     ahead = agent.expected_rewards(row) @ [1.0, -1.0]
     expected = norm.cdf(ahead / spread)
     np.testing.assert_allclose(agent.probabilities(row), [expected, 1 - expected], atol=1e-9)

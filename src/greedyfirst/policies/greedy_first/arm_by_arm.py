@@ -11,9 +11,10 @@ guessed: it is tied to what the contexts themselves offer, in every direction an
 features' units. All arms are looked at again whenever the prior of their estimates is learned again
 (:mod:`greedyfirst.models.learned_ridge`), so an arm that has been fed is greedy again.
 
-A fed arm's score is its estimate. A starving arm's is a draw: the estimate plus ``DRAW`` standard
-deviations of its posterior times a normal draw. It explores as much as its own uncertainty asks,
-and an arm that is surely worse is left alone.
+A fed arm's score is its estimate. A starving arm's is a draw from its posterior, as in Thompson
+sampling: it explores as much as its own uncertainty asks, and an arm that is surely worse is left
+alone. While there are few rounds to the K·d coefficients, draws are narrower: most of that
+uncertainty is not worth its cost yet. The width grows from ``FIRST_WIDTH`` to 1 standard deviation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from typing import Any
 
 from greedyfirst.compiling.families import Family
 from greedyfirst.compiling.kernels import inline_kernel, kernel
-from greedyfirst.compiling.records import Memory, Record, flags, floats, integers, part
+from greedyfirst.compiling.records import (
+    Memory,
+    Record,
+    flags,
+    floats,
+    integers,
+    number,
+    part,
+)
 from greedyfirst.compiling.routines import routine
 from greedyfirst.models import span
 from greedyfirst.models.learned_ridge import LearnedRidge
@@ -38,8 +47,9 @@ from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 #: The share of all samples, over the number of arms, that an arm must have in every direction.
 SHARE = 0.05
-#: Standard deviations of a starving arm's posterior that its score is spread by.
-DRAW = 0.4
+#: Standard deviations of its posterior that a starving arm's score is spread by: at first, and how
+#: many a doubling of the rounds adds, up to 1.
+FIRST_WIDTH, WIDENING = 0.4, 0.25
 
 
 class ArmWatch(Watch):
@@ -50,6 +60,8 @@ class ArmWatch(Watch):
     explored: BoolArray = flags("n_arms")
     #: The round at which it was fed last (0: it has not been).
     fed_at: IntArray = integers("n_arms")
+    #: Standard deviations of its posterior that an explored arm's score is spread by.
+    width: float = number()
 
 
 class ArmByArmState(Record):
@@ -80,6 +92,7 @@ class ArmByArm(Family):
         watched = ArmWatch(memory, options=policy.test, samples=greedy.model, **sizes)
         watch.begin(watched)
         watched.starving[:] = True
+        watched.width = FIRST_WIDTH
         watched.explored[:] = policy.explores_arms
         return ArmByArmState(
             memory, greedy=greedy, watch=watched, scores=greedy.scores, n_arms=n_arms
@@ -98,7 +111,7 @@ class ArmByArm(Family):
             scores.spread[arm] = 0.0
             if watched.explores or (watched.starving[arm] and watched.explored[arm]):
                 variance = model.noise_variance * quadratic(model.covariance[arm], context)
-                scores.spread[arm] = DRAW * math.sqrt(max(variance, 0.0))
+                scores.spread[arm] = watched.width * math.sqrt(max(variance, 0.0))
         watch.rule_out(watched, allowed, scores)
         return due
 
@@ -128,6 +141,9 @@ def widen(watched: ArmWatch, context: FloatArray) -> None:
 @routine(ArmWatch)
 def look(watched: ArmWatch) -> None:
     """Find out which arms starve; an alarm for each that does so newly, once tests have begun."""
+    n_arms, d = watched.weakest.shape
+    doublings = math.log(1.0 + watched.clock / (n_arms * d)) / math.log(2.0)
+    watched.width = min(max(WIDENING * doublings, FIRST_WIDTH), 1.0)
     left = 0
     for arm in range(watched.dropped.shape[0]):
         if not watched.dropped[arm]:
