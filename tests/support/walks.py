@@ -64,11 +64,11 @@ if __name__ == "__main__":
     assert numba.config.DISABLE_JIT
     found = {}
     context, settings = np.ones(3), {"n_instances": 2, "horizon": 30, "seed": 1}
-    for name, policy in {"Greedy": Greedy(warmup="pinv"), "GreedyFirst": GreedyFirst()}.items():
+    for name, policy in {"Greedy": Greedy(), "GreedyFirst": GreedyFirst()}.items():
         agent, play = first_rounds(policy)
         found[f"rounds, {name}"] = walk(play)
         found[f"choose, {name}"] = walk(partial(agent.choose, context))
         found[f"update, {name}"] = walk(partial(agent.update, context, 0, 1.0))
-    full = walk(lambda: simulate(Given(), {"Greedy": Greedy(warmup="pinv")}, **settings))
+    full = walk(lambda: simulate(Given(), {"Greedy": Greedy()}, **settings))
     found["simulate, Greedy"] = [file for file in full if file not in found["rounds, Greedy"]]
     print(json.dumps(found))
