@@ -246,9 +246,7 @@ def test_an_answer_by_name_is_the_method_of_that_name(name):
 
 def test_an_answer_that_is_none_is_refused():
     agent = Diary().agent
-    with pytest.raises(
-        ValueError, match=r"^answer must be one of 'explore_arm', 'explore', 'drop'"
-    ):
+    with pytest.raises(ValueError, match=r"^answer must be one of 'explore', 'drop', 'hold'"):
         agent.answer("stop", 0)
     with pytest.raises(ValueError, match=r"^arm must be one of the arms 0 to 1, got 2"):
         agent.answer("hold", 2)

@@ -62,6 +62,7 @@ def test_policies_are_those_of_figure_2a(name):
         fallback=ols_bandit,
         span="full",
         carry_over=False,
+        on_alarm="explore",
     )
 
 

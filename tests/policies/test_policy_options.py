@@ -44,12 +44,16 @@ BAD = {
     (GreedyFirst, "t0"): without(NOT_POSITIVE_COUNTS, None),
     (GreedyFirst, "lambda0"): without(NOT_POSITIVE, None),
     (GreedyFirst, "fallback"): ["OLSBandit", OLSBandit, GreedyFirst(), 3],
-    (GreedyFirst, "span"): ["", "all", None, 1],
-    (GreedyFirst, "carry_over"): ["initial", "all", *NOT_FLAGS],  # no initial pulls to hand over
+    (GreedyFirst, "span"): ["", "all", 1],
+    (GreedyFirst, "carry_over"): [
+        "initial",
+        "all",
+        *without(NOT_FLAGS, None),
+    ],  # no initial pulls to hand over
     (GreedyFirst, "on_alarm"): ["", "stop", True],
     (GreedyFirst, "lambda0_minimum"): [-1e-9, *NOT_NUMBERS],
     (GreedyFirst, "test_after"): without(NOT_POSITIVE_COUNTS, None),
-    (GreedyFirst, "statistic"): ["", "largest_eigenvalue", None, True],
+    (GreedyFirst, "statistic"): ["", "largest_eigenvalue", True],
     (OFUL, "regularization"): NOT_POSITIVE,
     (OFUL, "delta"): NOT_PROBABILITIES,
     (OFUL, "sigma"): without(NOT_POSITIVE, None),

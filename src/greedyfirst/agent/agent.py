@@ -378,11 +378,11 @@ class Agent:
     def answer(self, answer: str, arm: int | str) -> None:
         """Answer an alarm about this arm, by the answer's name.
 
-        "explore_arm" explores it while it starves, "explore" all arms; "drop" and "hold" go on
-        greedily, without it or with it.
+        "explore_arm" explores it while it starves (without a fallback), "explore" all arms; "drop"
+        and "hold" go on greedily, without it or with it.
         """
         self._watched("answer")
-        chosen, number = ANSWERS[choice("answer", answer, tuple(ANSWERS))], self._arm(arm)
+        chosen, number = ANSWERS[choice("answer", answer, self.policy.answers())], self._arm(arm)
         if chosen.drops_arm:
             self._forgo(number, arm)
         chosen.apply(self, number)

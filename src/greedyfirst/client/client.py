@@ -134,7 +134,7 @@ class Client:
     def resolve(
         self, policy: str, arm: str, resolution: str, *, who: str, why: str
     ) -> dict[str, Any]:
-        """Answer an alarm: "explore", "drop" the arm, or "hold" on to greedy."""
+        """Answer an alarm: "explore" or "explore_arm", "drop" the arm, or "hold" on to greedy."""
         body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
         return self._post(_policy(policy, "/resolutions"), body, read=dict)
 

@@ -138,7 +138,7 @@ def simulate_greedy(
     radius = h / (2 * number("x_max", x_max, above=0))
     horizon = whole_number("horizon", horizon, at_least=K * initial_pulls + 1)
     n_runs = whole_number("n_runs", n_runs, at_least=1)
-    policy = Greedy(initial_pulls=initial_pulls)
+    policy = Greedy(warmup="none", initial_pulls=initial_pulls)
     options = policy.options(K, d)
     buffer, state = new_state(options, K, d, horizon)
     fresh, eligible, noted = buffer.copy(), np.ones(K), np.zeros(2)

@@ -89,6 +89,7 @@ def greedy_first(
         fallback=ols_bandit(d, h=h, q=q),
         span="full",
         carry_over=False,
+        on_alarm="explore",
     )
 
 

@@ -93,6 +93,10 @@ class Policy(Family):
         """The watch over its arms' samples, if it keeps one."""
         return None
 
+    def answers(self) -> tuple[str, ...]:
+        """The answers to its alarms that it can carry out, by name."""
+        return ()
+
     def answering(self, on_alarm: str) -> Policy:
         """The policy with this answer to its alarms, if it raises any."""
         return self

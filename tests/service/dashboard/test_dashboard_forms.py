@@ -63,7 +63,7 @@ def test_a_form_sent_twice_counts_once(dose):
     [
         ({"who": "  "}, "Say who you are."),
         ({"why": ""}, "Say why"),
-        ({"resolution": "ignore"}, "Choose one of the three answers."),
+        ({"resolution": "ignore"}, "Choose one of the answers."),
         ({"who": "x" * 201}, "200 characters"),
         ({"why": "x" * 2001}, "2000 characters"),
     ],

@@ -14,7 +14,16 @@ from greedyfirst.service.state.specification import Specification
 
 
 def test_the_answers_in_the_order_of_forms() -> None:
-    assert tuple(ANSWERS) == get_args(AnswerName) == ("explore", "drop", "hold")
+    assert (
+        tuple(ANSWERS)
+        == get_args(AnswerName)
+        == (
+            "explore_arm",
+            "explore",
+            "drop",
+            "hold",
+        )
+    )
     assert LEAVE_OPEN == "hold"
 
 

@@ -67,12 +67,7 @@ def explore(agent: Deciding) -> None:
 
 def explore_arm(agent: Deciding, arm: int) -> None:
     """Explore this arm from now on while it starves; the others go on as they are."""
-    watch = agent.state.watch
-    if not isinstance(watch, ArmWatch):
-        raise ValueError(
-            'answer must be "explore", "drop" or "hold": with a fallback, GreedyFirst explores all '
-            'arms at once, got "explore_arm"'
-        )
+    watch: ArmWatch = agent.state.watch
     watch.alarms += 1
     watch.explored[arm] = True
     watch.exempt[arm] = False

@@ -23,6 +23,7 @@ from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
 from greedyfirst.policies.greedy_first.answers.explore import Explore
 from greedyfirst.policies.greedy_first.answers.explore_arm import ExploreArm
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArm, ArmByArmState
+from greedyfirst.policies.greedy_first.smallest_eigenvalue import SmallestEigenvalue
 from greedyfirst.policies.greedy_first.statistic import STATISTICS
 from greedyfirst.policies.greedy_first.warm_start import InitialSamples, carry_over_code
 from greedyfirst.policies.greedy_first.watch import SPANS, Watch
@@ -37,12 +38,14 @@ ABSENT: dict[str, Any] = {
     "t0": None,
     "lambda0": None,
     "fallback": None,
-    "span": "pooled",
-    "carry_over": True,
+    "span": None,
+    "carry_over": None,
     "lambda0_minimum": 0.0,
     "test_after": None,
-    "statistic": "smallest_eigenvalue",
+    "statistic": None,
 }
+#: What they are in the paper's algorithm where they are not given.
+SPAN, CARRY_OVER, STATISTIC = "pooled", True, SmallestEigenvalue.name
 
 
 class GreedyFirstState(Record):
@@ -104,10 +107,10 @@ class GreedyFirst(Policy):
     span
         ``"full"`` tests λ_min as printed. ``"pooled"`` tests it inside the span of all contexts
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
-        a switch. The two are the same when contexts span everything.
+        a switch; the two are the same when contexts span everything. ``None`` is ``"pooled"``.
     carry_over
-        What a switch hands to the fallback: ``True`` all samples of the greedy phase, for its
-        all-sample estimators; ``False``, as in the paper, nothing; ``"initial"`` those of the
+        What a switch hands to the fallback: ``True``, or ``None``, all samples of the greedy
+        phase, for its all-sample estimators; ``False``, as in the paper, nothing; ``"initial"`` those of the
         ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial pulls they are
         forced samples), the practice of Figure 4.
     on_alarm
@@ -122,7 +125,7 @@ class GreedyFirst(Policy):
         Rounds before the test against λ₀t/4 begins; ``None`` is t₀. The practice of the paper's
         figures is 2·t₀.
     statistic
-        What is tested, by name: ``"smallest_eigenvalue"``, the paper's.
+        What is tested, by name: ``"smallest_eigenvalue"``, the paper's, is also ``None``.
 
     Departures
     ----------
@@ -136,12 +139,12 @@ class GreedyFirst(Policy):
     t0: int | None = None
     lambda0: float | None = None
     fallback: Policy | None = None
-    span: str = "pooled"
-    carry_over: bool | str = True
+    span: str | None = None
+    carry_over: bool | str | None = None
     on_alarm: str | None = None
     lambda0_minimum: float = 0.0
     test_after: int | None = None
-    statistic: str = "smallest_eigenvalue"
+    statistic: str | None = None
 
     def __post_init__(self) -> None:
         choice("warmup", self.warmup, (AUTO, *WARMUPS))
@@ -156,17 +159,14 @@ class GreedyFirst(Policy):
         if not fallback.is_compiled():
             raise wrong("fallback", fallback, "a policy whose score and update are kernels")
         self._check_greedy()
-        choice("span", self.span, SPANS)
-        handed = carry_over_code(self.carry_over)
+        choice("span", _given(self.span, SPAN), SPANS)
+        handed = carry_over_code(_given(self.carry_over, CARRY_OVER))
         if handed == warm_start.INITIAL and self.greedy_policy().initial_pulls == 0:
             expected = "True or False: without initial_pulls there are no initial samples"
             raise wrong("carry_over", self.carry_over, expected)
         if self.on_alarm is not None:
-            choice("on_alarm", self.on_alarm, tuple(ANSWERS))
-            if ANSWERS[self.on_alarm].explores_arm and not self.arm_by_arm():
-                expected = "another answer: the paper's algorithm explores all arms at once"
-                raise wrong("on_alarm", self.on_alarm, expected)
-        choice("statistic", self.statistic, tuple(STATISTICS))
+            choice("on_alarm", self.on_alarm, self.answers())
+        choice("statistic", _given(self.statistic, STATISTIC), tuple(STATISTICS))
         number("lambda0_minimum", self.lambda0_minimum, at_least=0)
         if self.test_after is not None:
             whole_number("test_after", self.test_after, at_least=1)
@@ -282,11 +282,11 @@ class GreedyFirst(Policy):
         test = {
             "t0": t0,
             "lambda0": 0.0 if self.lambda0 is None else float(self.lambda0),
-            "span": SPANS.index(self.span),
+            "span": SPANS.index(_given(self.span, SPAN)),
             "on_alarm": options_of(ANSWERS[answer]),
             "lambda0_minimum": float(self.lambda0_minimum),
             "test_after": t0 if self.test_after is None else int(self.test_after),
-            "statistic": STATISTICS[self.statistic].options(),
+            "statistic": STATISTICS[_given(self.statistic, STATISTIC)].options(),
         }
         greedy = self.greedy_policy().options(n_arms, n_features)
         if self.arm_by_arm():
@@ -299,13 +299,18 @@ class GreedyFirst(Policy):
         return {
             "greedy": greedy,
             "fallback": self.exploring_policy().options(n_arms, n_features),
-            "carry_over": carry_over_code(self.carry_over),
+            "carry_over": carry_over_code(_given(self.carry_over, CARRY_OVER)),
             "test": Options("test", test),
         }
 
     def watch(self, state: GreedyFirstState | ArmByArmState) -> Watch:
         """The watch over its arms' samples."""
         return state.watch
+
+    def answers(self) -> tuple[str, ...]:
+        """All, but the paper's algorithm explores all arms at once."""
+        alone = self.arm_by_arm()
+        return tuple(name for name, each in ANSWERS.items() if alone or not each.explores_arm)
 
     def answering(self, on_alarm: str) -> Self:
         """With this answer to its alarms."""
@@ -374,3 +379,8 @@ class GreedyFirst(Policy):
             watch.test(watched)
             if watched.explores:
                 phases.switch(policy, state, step)
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    """An option's value, or what stands for None."""
+    return otherwise if value is None else value

@@ -82,7 +82,7 @@ def _policy_page(
         audit=audit[:_AUDIT_ROWS],
         older=audit[_AUDIT_ROWS - 1].number if len(audit) > _AUDIT_ROWS else None,
         happened=wording.happened,
-        answers=ANSWERS,
+        answers={name: ANSWERS[name] for name in deployment.agent.policy.answers()},
         form_key=_new_key(),
         refused=refused,
         done=None if done is None else views.audit_entry(done),
@@ -134,7 +134,7 @@ async def answer_alarm(
 def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events.Resolved:
     resolution: Any = fields.get("resolution")
     if resolution not in ANSWERS:
-        raise InvalidError("Choose one of the three answers.")
+        raise InvalidError("Choose one of the answers.")
     for name, longest in _LONGEST.items():
         text = fields.get(name, "")
         if not text:

@@ -98,7 +98,7 @@ async def resolve(
     body: RawBody,
     key: Key = None,
 ) -> DiversityView:
-    """Answer an alarm: explore, drop the arm, or hold on to greedy."""
+    """Answer an alarm: explore the arm or all arms, drop it, or hold on to greedy."""
     asked = parse(body, ResolutionRequest)
     resolved = events.Resolved(
         arm=asked.arm,

@@ -27,6 +27,11 @@ LEAVE_OPEN: Any = next(name for name, answer in ANSWERS.items() if answer.leaves
 def resolve(deployment: Deployment, name: str, arm: str) -> None:
     """The effect of a person's answer about an arm."""
     answer, agent = ANSWERS[name], deployment.agent
+    possible = agent.policy.answers()
+    if name not in possible:
+        raise ConflictError(
+            f"policy {deployment.name} cannot {name}: its answers are {', '.join(possible)}"
+        )
     if answer.begins_exploring and agent.explores:
         raise ConflictError(f"policy {deployment.name} explores already")
     if answer.drops_arm:
