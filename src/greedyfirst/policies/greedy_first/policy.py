@@ -110,9 +110,9 @@ class GreedyFirst(Policy):
         a switch; the two are the same when contexts span everything. ``None`` is ``"pooled"``.
     carry_over
         What a switch hands to the fallback: ``True``, or ``None``, all samples of the greedy
-        phase, for its all-sample estimators; ``False``, as in the paper, nothing; ``"initial"`` those of the
-        ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial pulls they are
-        forced samples), the practice of Figure 4.
+        phase, for its all-sample estimators; ``False``, as in the paper, nothing; ``"initial"``
+        those of the ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial
+        pulls they are forced samples), the practice of Figure 4.
     on_alarm
         What to do when an arm falls short: ``"explore_arm"`` explores this arm while it starves
         (``None`` is this, where arms are explored one by one), ``"explore"`` all arms: it switches
