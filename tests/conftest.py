@@ -6,17 +6,26 @@ policies are spread by policy: each compiles its own kernels.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+SPREAD = "test_every_policy.py"
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test the group in which it runs."""
-    for item in items:
-        group = item.path.as_posix()
-        parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if item.path.name == "test_every_policy.py" and "name" in parameters:
-            group += parameters["name"].partition("-")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+
+class Spreading(LoadScopeScheduling):
+    """Sends all tests of a file, or of a policy's common checks, to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, test = nodeid.partition("::")
+        if not file.endswith(SPREAD):
+            return file
+        return f"{file} {test.partition('[')[2].partition('-')[0].rstrip(']')}"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Spreading:
+    """How tests are spread over the workers."""
+    return Spreading(config, log)

@@ -172,6 +172,16 @@ def test_hold_explores_nothing_until_a_person_asks_for_the_arm():
     assert agent.mode == "greedy"
 
 
+def test_explore_explores_all_arms_from_the_alarm_on():
+    agent = Agent(GreedyFirst(on_alarm="explore"), n_arms=3, n_features=4, seed=1)
+    played(agent, 400)
+    report = agent.diversity()
+    assert report.mode == "fallback"
+    assert report.switched_at == report.arms[2].tripped_at
+    assert f"all arms are explored since reward {report.switched_at}" in str(report)
+    assert (agent.state.scores.spread > 0).all()
+
+
 def test_an_arm_that_joins_later_starts_from_the_prior_and_is_explored():
     agent = Agent(GreedyFirst(), n_arms=3, n_features=4, seed=1)
     played(agent, 200)

@@ -97,6 +97,7 @@ def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
     assert edited["regret"] != compiled["regret"]
 
 
+@pytest.mark.nightly  # it compiles all loops in three processes
 def test_lin_ucb_as_a_script_of_ones_own_is_the_packages(tmp_path):
     script = tmp_path / "own_lin_ucb.py"
     text = re.sub(r"\bLinUCB\b", "OwnLinUCB", LIN_UCB.read_text())

@@ -158,6 +158,8 @@ def look(watched: ArmWatch) -> None:
         tested = watched.clock - watched.since[arm] > watched.options.test_after
         if starves and tested and not watched.exempt[arm] and watched.tripped_at[arm] == 0:
             raise_alarm(watched, arm)
+    if watched.explores and watched.switched_at == 0:
+        watched.switched_at = watched.clock
 
 
 @kernel
