@@ -4,10 +4,6 @@
 fixed seeds and a false-alarm rate of 1e-6 each.
 """
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -32,6 +28,7 @@ from support.trial_runs import (
     play_one_by_one,
     suited,
 )
+from support.uncompiled import uncompiled
 
 FALSE_ALARM = 1e-6
 LISTED = list(EXAMPLES.values())
@@ -45,19 +42,9 @@ def trial():
 
 
 @cache
-def uncompiled(kind):
+def uncompiled_arms(kind):
     """The arms of a policy's examples, from a process in which nothing is compiled."""
-    script = Path(__file__).parent / "support" / "uncompiled_arms.py"
-    run = subprocess.run(
-        [sys.executable, str(script), kind],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(sys.path)),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return uncompiled(Path(__file__).parent / "support" / "uncompiled_arms.py", kind)
 
 
 # ---------------------------------------------------------------- the examples themselves
@@ -122,7 +109,7 @@ def test_many_at_once_is_one_by_one(name, trial):
 @every_policy
 def test_uncompiled_runs_choose_the_same_arms(name, trial):
     policy = EXAMPLES[name]
-    one_by_one, in_batches = uncompiled(name.partition("-")[0])[name]
+    one_by_one, in_batches = uncompiled_arms(name.partition("-")[0])[name]
     assert one_by_one == play_one_by_one(new_agent(policy), *trial)
     assert in_batches == play_in_batches(new_agent(policy), *trial)
 

@@ -1,13 +1,11 @@
 """How many files one meets who follows a call through the code, as ARCHITECTURE.md says."""
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.uncompiled import uncompiled
 
 HERE = Path(__file__).parent
 ARCHITECTURE = HERE.parent / "ARCHITECTURE.md"
@@ -17,16 +15,7 @@ MOST = {"choose, Greedy": 6, "update, Greedy": 8, "simulate, Greedy": 8}
 @pytest.fixture(scope="module")
 def walks():
     """The walks, from a process in which nothing is compiled."""
-    run = subprocess.run(
-        [sys.executable, str(HERE / "support" / "walks.py")],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(sys.path)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return uncompiled(HERE / "support" / "walks.py")
 
 
 @pytest.mark.parametrize("name", MOST)

@@ -1,7 +1,6 @@
 """Run with ``NUMBA_DISABLE_JIT=1``: the files that a decision walks through, printed as JSON.
 
-A file counts when a function of it runs; those of ``compiling/`` do not, since in compiled code
-reading a field is a load and finding a kernel is done when types are inferred.
+Which files count is said in ``support/walks.py``.
 """
 
 from __future__ import annotations
@@ -21,12 +20,10 @@ import numba
 import numpy as np
 from served import at_once
 
-import greedyfirst
 from greedyfirst.service.http.middleware import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
+from support.walks import note
 
-HOME = Path(greedyfirst.__file__).parent
-FLOOR = "compiling/"
 DECISIONS = "/v1/policies/dose/decisions"
 KEY = {"Authorization": "Bearer key of anna"}
 NAMES = ("age", "weight")
@@ -48,18 +45,13 @@ class Walk:
         self.task: asyncio.Task[Any] | None = None
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        code = frame.f_code
-        if self.task is None or event != "call" or code.co_name == "<module>":
+        if self.task is None or event != "call" or frame.f_code.co_name == "<module>":
             return
         # Other tasks look after the deployments and the keys meanwhile. Threads have no task.
         with suppress(RuntimeError):
             if asyncio.current_task() not in (self.task, None):
                 return
-        path = Path(code.co_filename)
-        if path.is_relative_to(HOME):
-            name = path.relative_to(HOME).as_posix()
-            if not name.startswith(FLOOR) and name not in self.files:
-                self.files.append(name)
+        note(frame, self.files)
 
 
 @contextmanager

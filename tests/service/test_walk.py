@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.uncompiled import uncompiled
 
 HERE = Path(__file__).parent
 #: Where the walk is written down.
@@ -20,16 +18,7 @@ MOST_FILES = 16
 @pytest.fixture(scope="module")
 def walks() -> dict[str, list[str]]:
     """The files of a decision without and with a key, from a process that compiles nothing."""
-    run = subprocess.run(
-        [sys.executable, str(HERE / "post_walk.py")],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(sys.path)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    found: dict[str, list[str]] = json.loads(run.stdout)
+    found: dict[str, list[str]] = uncompiled(HERE / "post_walk.py")
     return found
 
 

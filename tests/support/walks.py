@@ -19,16 +19,22 @@ HOME = Path(greedyfirst.__file__).parent
 FLOOR = "compiling/"
 
 
+def note(frame, files):
+    """Add the file of a frame's function to ``files``, if it is one of the package's that count."""
+    path = Path(frame.f_code.co_filename)
+    if path.is_relative_to(HOME):
+        name = path.relative_to(HOME).as_posix()
+        if not name.startswith(FLOOR) and name not in files:
+            files.append(name)
+
+
 def walk(call):
     """The package's files whose functions run, in the order of their first frames."""
     files = []
 
     def profile(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(HOME):
-            name = path.relative_to(HOME).as_posix()
-            if not name.startswith(FLOOR) and name not in files:
-                files.append(name)
+        if event == "call":
+            note(frame, files)
 
     sys.setprofile(profile)
     try:

@@ -72,6 +72,8 @@ class LearnedRidge(Record):
     #: The prior: b, D, κ by its step and by itself, σ²; whether κ was given.
     reference: FloatArray = floats("d")
     mean_squares: FloatArray = floats("d")
+    #: The features' units: the roots of D.
+    units: FloatArray = floats("d")
     step: int = integer()
     penalty: float = number()
     noise_variance: float = number()
@@ -105,7 +107,7 @@ def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     model.blank = d
     model.step = FIRST_STEP
     model.penalty = penalty if penalty > 0.0 else d * PENALTIES[FIRST_STEP]
-    model.mean_squares[:] = 1.0
+    model.mean_squares[:] = model.units[:] = 1.0
     for i in range(d):
         model.covariance[:, i, i] = 1.0 / model.penalty
     return model
@@ -184,6 +186,7 @@ def learn_scales(model: LearnedRidge) -> None:
     for i in range(model.mean_squares.shape[0]):
         square = model.pooled[i, i] / model.rewards
         model.mean_squares[i] = square if square > 0.0 else 1.0
+        model.units[i] = math.sqrt(model.mean_squares[i])
         if square == 0.0:
             model.blank += 1
 
@@ -242,36 +245,42 @@ def learn_variances(model: LearnedRidge) -> None:
     if squares <= ALIKE * (own + squares):
         model.noise_variance = 0.0
         return
-    if not model.given:
-        climb(model)
+    if model.given:
+        unexplained, _ = fit(model, model.penalty)
+    else:
+        unexplained = climb(model)
         model.penalty = d * PENALTIES[model.step]
-    unexplained, _ = fit(model, model.penalty)
     model.noise_variance = unexplained / model.rewards
 
 
 @kernel
-def climb(model: LearnedRidge) -> None:
-    """Move κ, a step at a time, as long as that makes the rewards likelier."""
-    here = evidence(model, model.step)
+def climb(model: LearnedRidge) -> float:
+    """Move κ, a step at a time, as long as that makes the rewards likelier; what it leaves."""
+    unexplained, here = evidence(model, model.step)
     for way in (1, -1):
         moved = False
         while 0 <= model.step + way < len(PENALTIES):
-            beside = evidence(model, model.step + way)
+            left, beside = evidence(model, model.step + way)
             if not beside > here:
                 break
             model.step += way
-            here = beside
+            unexplained, here = left, beside
             moved = True
         if moved:
             break
+    return unexplained
 
 
 @kernel
-def evidence(model: LearnedRidge, step: int) -> float:
-    """The logarithm of how likely κ at this step makes the rewards, with σ² the likeliest one."""
+def evidence(model: LearnedRidge, step: int) -> tuple[float, float]:
+    """What κ at this step leaves of the rewards' squares, and how likely it makes the rewards.
+
+    The latter as a logarithm, up to a constant, with σ² the likeliest one.
+    """
     unexplained, log_determinant = fit(model, model.mean_squares.shape[0] * PENALTIES[step])
     doubt = math.log(PENALTIES[step] / GUESS) / DOUBT
-    return -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
+    likely = -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
+    return unexplained, likely
 
 
 @kernel
@@ -289,15 +298,14 @@ def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
             continue
         gram, moment = model.settled_gram[arm], model.moment[arm]
         for i in range(d):
-            unit = math.sqrt(model.mean_squares[i])
             for j in range(i):
-                matrix[i, j] = gram[i, j] / (unit * math.sqrt(model.mean_squares[j]))
+                matrix[i, j] = gram[i, j] / (model.units[i] * model.units[j])
             matrix[i, i] = gram[i, i] / model.mean_squares[i] + penalty
         if not cholesky(matrix, factor):
             continue
         for i in range(d):
             along = inner(factor[i, :i], solution[:i])
-            solution[i] = (moment[i] / math.sqrt(model.mean_squares[i]) - along) / factor[i, i]
+            solution[i] = (moment[i] / model.units[i] - along) / factor[i, i]
             explained += solution[i] * solution[i]
             log_determinant += 2.0 * math.log(factor[i, i]) - math.log(penalty)
     return max(squares - explained, ALIKE * squares), log_determinant

@@ -173,10 +173,9 @@ def has_share(watched: ArmWatch, arm: int, share: float) -> bool:
     for i in range(d):
         for j in range(i + 1):
             excess = model.settled_gram[arm, i, j] - share * model.pooled[i, j]
-            unit = math.sqrt(model.mean_squares[i]) * math.sqrt(model.mean_squares[j])
-            matrix[i, j] = matrix[j, i] = excess / unit
+            matrix[i, j] = matrix[j, i] = excess / (model.units[i] * model.units[j])
     for k in range(d - watched.rank):
         for i in range(d):
-            missing[i] = watched.basis[k, i] * math.sqrt(model.mean_squares[i])
+            missing[i] = watched.basis[k, i] * model.units[i]
         add_outer(matrix, missing, model.rewards / inner(missing, missing))
     return cholesky(matrix, watched.work)

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from greedyfirst.compiling.families import member_of
 from greedyfirst.policies.greedy_first.arm_by_arm import SHARE, ArmWatch
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
-from greedyfirst.validation import FloatArray, IntArray
+from greedyfirst.validation import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,21 +120,10 @@ def report(agent: Reported) -> DiversityReport:
     """How diverse each arm's samples are."""
     watch = agent.policy.watch(agent.state)
     model = _watched_model(agent, watch)
-    grams, outside = model.gram, _outside_span(agent, watch)
-    usual = grams.sum(axis=0) / max(agent.rewards, 1)
-    if isinstance(watch, ArmWatch):
-        return DiversityReport(
-            arms=_share_reports(agent, watch, grams, model.pulls),
-            rewards=agent.rewards,
-            mode="fallback" if watch.explores else "greedy",
-            lambda0=None,
-            switched_at=watch.switched_at or None,
-            culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
-            eigenvalue_computations=0,
-        )
-    arms = tuple(
-        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), outside, usual)
-        for arm in range(len(agent.arm_names))
+    arms = (
+        _share_reports(agent, watch, model)
+        if isinstance(watch, ArmWatch)
+        else _eigenvalue_reports(agent, watch, model)
     )
     if watch is None:
         return DiversityReport(
@@ -157,10 +146,21 @@ def report(agent: Reported) -> DiversityReport:
     )
 
 
-def _share_reports(
-    agent: Reported, watch: ArmWatch, grams: FloatArray, pulls: IntArray
+def _eigenvalue_reports(
+    agent: Reported, watch: Watch | None, model: Any
 ) -> tuple[ArmDiversity, ...]:
+    """Each arm's smallest eigenvalue."""
+    grams, outside = model.gram, _outside_span(agent, watch)
+    usual = grams.sum(axis=0) / max(agent.rewards, 1)
+    return tuple(
+        _arm_report(agent, watch, arm, grams[arm], int(model.pulls[arm]), outside, usual)
+        for arm in range(len(agent.arm_names))
+    )
+
+
+def _share_reports(agent: Reported, watch: ArmWatch, model: Any) -> tuple[ArmDiversity, ...]:
     """Each arm's smallest share of all samples, as the policy found or would find it now."""
+    grams, pulls = model.gram, model.pulls
     total = grams.sum(axis=0)
     units = np.sqrt(np.diag(total) / max(agent.rewards, 1))
     units[units == 0.0] = 1.0
