@@ -338,7 +338,10 @@ def test_an_agent_of_release_0_1_goes_on_as_it_did_there(name):
         arms.append(agent.choose(context))
         agent.update(context, arms[-1], float(row[arms[-1]]))
     assert arms == there["arms"]
-    assert {t: numbers[t] for t in there["numbers"]} == there["numbers"]
+    for t, (probabilities, expected) in there["numbers"].items():
+        # The quadrature sums in the order of the machine's linear algebra: last digits may differ.
+        np.testing.assert_allclose(numbers[t][0], probabilities, rtol=1e-12, atol=1e-15)
+        assert numbers[t][1] == expected
     assert str(agent.diversity()) == there["diversity"]
 
 
