@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from greedyfirst.policies.glm_ucb import GLMUCB
     from greedyfirst.policies.greedy import Greedy
     from greedyfirst.policies.greedy_first import GreedyFirst
+    from greedyfirst.policies.lin_ucb import LinUCB
     from greedyfirst.policies.oful import OFUL
     from greedyfirst.policies.ols_bandit import OLSBandit
     from greedyfirst.policies.oracle import Oracle
@@ -35,6 +36,7 @@ __all__ = [
     "GLMGreedy",
     "Greedy",
     "GreedyFirst",
+    "LinUCB",
     "OLSBandit",
     "Oracle",
     "Policy",

@@ -288,7 +288,7 @@ def test_rewards_out_of_order_are_joined_by_their_step():
 
 
 def test_history_is_learned_but_is_no_forced_sample():
-    agent = Agent(OLSBandit(h=1, q=1), n_arms=2, n_features=2, seed=0)
+    agent = Agent(OLSBandit(h=1, q=1, warmup="none"), n_arms=2, n_features=2, seed=0)
     rows = draw_rows(20, seed=5, n_arms=2, n_features=2)
     agent.update_many(*rows)
     agent.update(rows[0][0], 0, 1.0)

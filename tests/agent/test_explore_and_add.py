@@ -88,7 +88,7 @@ def test_without_carry_over_the_fallback_starts_afresh(by_hand):
     else:
         diary.work_until_alarm()
     np.testing.assert_array_equal(diary.agent.expected_rewards([1.0, 0.3]), 0.0)
-    fresh = Agent(OLSBandit(h=1, q=1), n_arms=2, n_features=2, seed=0)
+    fresh = Agent(OLSBandit(h=1, q=1, warmup="none"), n_arms=2, n_features=2, seed=0)
     start = len(diary.arms)
     arms = diary.work(40)
     assert forced_of(arms) == SCHEDULE
@@ -276,7 +276,7 @@ def test_two_new_arms_follow_each_other():
 
 
 def test_what_was_learned_stays():
-    for policy in (Greedy(warmup="pinv"), ThompsonSampling(), OLSBandit(), Uniform()):
+    for policy in (Greedy(warmup="pinv"), ThompsonSampling(), OLSBandit(warmup="none"), Uniform()):
         agent = Agent(policy, n_arms=2, n_features=3, seed=0)
         rng = np.random.default_rng(1)
         agent.update_many(rng.normal(size=(30, 3)), rng.integers(2, size=30), rng.normal(size=30))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from greedyfirst import Agent, Greedy, LinUCB
-from greedyfirst.models.learned_ridge import DOUBT, GUESS, PENALTIES
+from greedyfirst.models.learned_prior import DOUBT, GUESS, PENALTIES
 
 
 def table(n, seed, *, intercept=True, n_arms=3, noise=0.3):

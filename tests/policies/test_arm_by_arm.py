@@ -3,10 +3,20 @@
 import numpy as np
 import pytest
 from scipy.linalg import eigh
-from scipy.stats import norm
 
-from greedyfirst import Agent, EpsilonGreedy, Greedy, GreedyFirst, OLSBandit, simulate
-from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
+from greedyfirst import (
+    OFUL,
+    Agent,
+    EpsilonGreedy,
+    GLMGreedy,
+    Greedy,
+    GreedyFirst,
+    LinUCB,
+    OLSBandit,
+    ThompsonSampling,
+    simulate,
+)
+from greedyfirst.policies.greedy_first.arm_by_arm import GROWTH, SHARE
 from greedyfirst.problems import ClippedGaussian, GaussianNoise, GaussianParameters, LinearProblem
 
 
@@ -25,7 +35,18 @@ def played(agent, n, *, n_arms=3, seed=0, shift=0.0, scale=1.0, units=1.0, worst
     return arms
 
 
-@pytest.mark.parametrize("policy", [Greedy(), GreedyFirst(), EpsilonGreedy()], ids=repr)
+UNITLESS = [
+    Greedy(),
+    GreedyFirst(),
+    EpsilonGreedy(),
+    OLSBandit(h="auto"),
+    OFUL(regularization="auto"),
+    LinUCB(regularization="auto"),
+    ThompsonSampling(prior_covariance="auto"),
+]
+
+
+@pytest.mark.parametrize("policy", UNITLESS, ids=repr)
 @pytest.mark.parametrize(
     "change",
     [
@@ -56,10 +77,10 @@ def test_an_arm_starves_when_it_lacks_its_share_in_some_direction(seed):
     looks = 0
     for k in range(400):
         played(agent, 1, seed=1000 * seed + k)
-        model = agent.state.model
-        if model.learned_at == model.rewards:
+        watch = agent.state.watch
+        if watch.look_at == watch.clock + 1 + int(GROWTH * watch.clock):
             looks += 1
-            assert (agent.state.watch.starving == (least_shares(agent) < SHARE / 3)).all()
+            assert (watch.starving == (least_shares(agent) < SHARE / 3)).all()
     assert looks >= 8
     report = agent.diversity()
     np.testing.assert_allclose(
@@ -68,18 +89,24 @@ def test_an_arm_starves_when_it_lacks_its_share_in_some_direction(seed):
     assert all(arm.threshold == SHARE / 3 for arm in report.arms)
 
 
-def test_a_starving_arm_draws_and_a_fed_arm_does_not():
+def raised(agent, row):
+    """How much each arm's score is above what is expected of it."""
+    agent.probabilities(row)
+    above = agent.state.scores.value - agent.expected_rewards(row)
+    return np.where(abs(above) < 1e-12, 0.0, above)
+
+
+def test_a_starving_arm_gets_the_benefit_of_the_doubt_and_a_fed_arm_does_not():
     agent = Agent(GreedyFirst(), n_arms=2, n_features=4, seed=2)
     played(agent, 300, n_arms=2, worst=-1.0)
     model, watch = agent.state.model, agent.state.watch
     watch.starving[:] = [False, True]
     row = np.array([1.0, 0.3, -0.2, 0.1])
-    spread = watch.width * np.sqrt(model.noise_variance * row @ model.covariance[1] @ row)
-    ahead = agent.expected_rewards(row) @ [1.0, -1.0]
-    expected = norm.cdf(ahead / spread)
-    np.testing.assert_allclose(agent.probabilities(row), [expected, 1 - expected], atol=1e-9)
+    deviation = np.sqrt(model.noise_variance * row @ model.covariance[1] @ row)
+    np.testing.assert_allclose(raised(agent, row), [0.0, watch.width * deviation], rtol=1e-12)
+    assert watch.width == 1.0  # 0.25·log₂(1 + 300/8) is above it
     watch.starving[:] = False
-    assert sorted(agent.probabilities(row)) == [0.0, 1.0]
+    assert raised(agent, row).tolist() == [0.0, 0.0]
 
 
 def test_collinear_contexts_starve_no_arm_for_that():
@@ -154,18 +181,14 @@ def test_alarms_come_once_for_each_time_that_an_arm_starves():
 def test_hold_explores_nothing_until_a_person_asks_for_the_arm():
     agent = Agent(GreedyFirst(on_alarm="hold"), n_arms=3, n_features=4, seed=1)
     played(agent, 400)
-    assert not agent.state.scores.spread.any()
     row = np.array([1.0, 0.1, 0.2, 0.3])
-    assert sorted(agent.probabilities(row)) == [0.0, 0.0, 1.0]
+    assert raised(agent, row).tolist() == [0.0, 0.0, 0.0]
     agent.answer("explore_arm", 2)
-    agent.probabilities(row)
-    assert (agent.state.scores.spread > 0).tolist() == [False, False, True]
+    assert (raised(agent, row) > 0).tolist() == [False, False, True]
     agent.answer("hold", 2)
-    agent.probabilities(row)
-    assert not agent.state.scores.spread.any()
+    assert raised(agent, row).tolist() == [0.0, 0.0, 0.0]
     agent.explore()
-    agent.probabilities(row)
-    assert (agent.state.scores.spread > 0).all()
+    assert (raised(agent, row) > 0).all()
     assert agent.mode == "fallback"
     agent.drop_arm(2)
     assert agent.probabilities(row)[2] == 0.0
@@ -179,7 +202,7 @@ def test_explore_explores_all_arms_from_the_alarm_on():
     assert report.mode == "fallback"
     assert report.switched_at == report.arms[2].tripped_at
     assert f"all arms are explored since reward {report.switched_at}" in str(report)
-    assert (agent.state.scores.spread > 0).all()
+    assert (raised(agent, np.array([1.0, 0.1, 0.2, 0.3])) > 0).all()
 
 
 def test_an_arm_that_joins_later_starts_from_the_prior_and_is_explored():
@@ -217,3 +240,50 @@ def test_options_of_the_switch_test_select_the_papers_algorithm(option):
     assert policy.greedy_policy() == Greedy(warmup="none")
     assert GreedyFirst().arm_by_arm()
     assert GreedyFirst().answer_to_alarms() == "explore_arm"
+
+
+# --------------------------------------------------------------------- generalised linear rewards
+
+
+def clicked(agent, n, *, seed=0):
+    """Yes/no rewards of four arms; the last one is far worse for everyone."""
+    rng = np.random.default_rng(seed)
+    truth = np.array([[0.0, 1.0, -1.0], [0.5, -1.0, 0.5], [0.2, 0.5, 1.0], [-6.0, 0.0, 0.0]])
+    for _ in range(n):
+        row = np.array([1.0, *rng.normal(size=2)])
+        arm = agent.choose(row)
+        agent.update(row, arm, float(rng.random() < 1 / (1 + np.exp(-truth[arm] @ row))))
+
+
+def test_arms_of_yes_no_rewards_are_explored_one_by_one():
+    agent = Agent(GreedyFirst(greedy=GLMGreedy()), n_arms=4, n_features=3, seed=3)
+    clicked(agent, 1500)
+    starving = [arm.starving for arm in agent.diversity().arms]
+    assert starving == [False, False, False, True]
+    model, watch = agent.state.model, agent.state.watch
+    row = np.array([1.0, 0.3, -0.5])
+    agent.probabilities(row)
+    # The curvature of the likelihood, which the ridge's penalty joins while that has no maximum.
+    width = np.sqrt(row @ model.inverse[3] @ row)
+    np.testing.assert_allclose(
+        agent.state.scores.value - model.estimate @ row, [0, 0, 0, watch.width * width], atol=1e-12
+    )
+    assert agent.pulls[3] < 60
+
+
+@pytest.mark.parametrize("pulled", [False, True])
+def test_the_variance_of_a_yes_no_arm_is_that_of_its_likelihood_and_prior(pulled):
+    agent = Agent(GreedyFirst(greedy=GLMGreedy()), n_arms=2, n_features=2, seed=0)
+    rows = np.array([[1.0, 2.0], [1.0, -1.0], [1.0, 4.0]])
+    agent.update_many(rows, np.zeros(3, int), np.array([1.0, 0.0, 1.0]))
+    probe, arm = np.array([1.0, 0.5]), 0 if pulled else 1
+    agent.state.watch.starving[:] = True
+    agent.probabilities(probe)
+    model, watch = agent.state.model, agent.state.watch
+    found = (agent.state.scores.value[arm] - model.estimate[arm] @ probe) / watch.width
+    mean_squares = (rows**2).mean(axis=0)
+    precision = np.diag(mean_squares / 2.5**2)
+    if pulled:
+        chance = 1 / (1 + np.exp(-rows @ model.estimate[0]))
+        precision += (rows * (chance * (1 - chance))[:, None]).T @ rows
+    assert found == pytest.approx(np.sqrt(probe @ np.linalg.solve(precision, probe)), rel=1e-3)

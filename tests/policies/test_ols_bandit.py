@@ -70,7 +70,7 @@ def taught(h, forced_rewards, own_rewards):
 
     Steps 1 to 6 are forced (q = 2); the rows after them were not decided here.
     """
-    agent = counting_agent(OLSBandit(h=h, q=2), 3)
+    agent = counting_agent(OLSBandit(h=h, q=2, warmup="none"), 3)
     for step in range(6):
         arm = agent.choose([1.0])
         assert arm == step // 2
@@ -93,6 +93,27 @@ def test_the_filter_is_half_of_h():
         kept = np.isfinite(agent.state.scores.value)
         assert np.flatnonzero(kept).tolist() == expected
         assert agent.state.scores.value[best] == pytest.approx(means[best])
+
+
+@pytest.mark.parametrize("more", [0, 200, 4000])
+def test_an_h_that_is_learned_is_four_deviations_of_the_rewards(more):
+    forced, own = [1.0, 0.8, 0.0], [0.9, 3.0, -2.0]
+    agent = taught("auto", forced, own)
+    agent.update_many(np.ones((more, 1)), np.zeros(more, int), np.full(more, 0.9))
+    rewards = [*np.repeat(forced, 2), *own, *np.full(more, 0.9)]
+    h = 4 * np.std(rewards, ddof=1)
+    agent.probabilities([1.0])
+    kept = np.isfinite(agent.state.scores.value)
+    assert kept.tolist() == [forced[arm] >= 1.0 - h / 2 for arm in range(3)]
+    assert kept.sum() == {0: 3, 200: 2, 4000: 1}[more]
+
+
+def test_no_arm_is_ruled_out_before_two_rewards_differ():
+    agent = counting_agent(OLSBandit(h="auto", warmup="none"), 2)
+    agent.update_many(np.ones((5, 1)), [0, 0, 0, 0, 1], np.full(5, 7.0))
+    agent.decisions = 4
+    assert np.isfinite(agent.probabilities([1.0])).all()
+    assert np.isfinite(agent.state.scores.value).all()
 
 
 def test_an_arm_exactly_h_half_below_stays():

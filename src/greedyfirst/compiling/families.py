@@ -35,11 +35,13 @@ from greedyfirst.compiling.kernels import (
     plain_function,
 )
 from greedyfirst.compiling.record_access import RecordType
-from greedyfirst.compiling.records import Addressed, Options, parts_of
+from greedyfirst.compiling.records import Addressed, Options, Record, parts_of, record_name
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MEMBERS: dict[str, type[Family]] = {}
+#: Of functions by record, the kernels by the records' names.
+_BY_RECORD: dict[Any, dict[str, Any]] = {}
 
 
 class Family:
@@ -101,6 +103,42 @@ def generic_formula(function: Function) -> Function:
         return None if found is None else _with_options(found)
 
     return _overloaded(function, call, select)
+
+
+def by_record(function: Function) -> Function:
+    """A function whose work is done by the kernel for its first argument's type of record.
+
+    @by_record
+    def size(model): ...
+
+    @kernel_for(size, LeastSquares)
+    @kernel
+    def _size(model):
+        return model.estimate.shape[0]
+    """
+    kernels: dict[str, Any] = {}
+
+    @wraps(function)
+    def call(record: Any, *arguments: Any) -> Any:
+        return kernels[record.kind.record](record, *arguments)
+
+    def select(*kinds: Any) -> Any:
+        found = kernels.get(kinds[0].record) if isinstance(kinds[0], RecordType) else None
+        return None if found is None else plain_function(found)
+
+    made = _overloaded(function, call, select)
+    _BY_RECORD[made] = kernels
+    return made
+
+
+def kernel_for(function: Any, record: type[Record]) -> Callable[[Function], Function]:
+    """Let a kernel do the work of ``function``, one :func:`by_record`, for a type of record."""
+
+    def register(kernel: Function) -> Function:
+        _BY_RECORD[function][record_name(record)] = kernel
+        return kernel
+
+    return register
 
 
 def _overloaded(function: Function, call: Any, select: Any) -> Function:

@@ -13,13 +13,17 @@ det Λ has grown by ``REFRESH_GROWTH`` or ``REFRESH_ROWS`` rows have come.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from greedyfirst.compiling.kernels import kernel
+from greedyfirst.compiling.families import kernel_for
+from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory, Record, floats, integers
 from greedyfirst.compiling.routines import routine
+from greedyfirst.models import posterior
 from greedyfirst.models.least_squares import REFRESH_GROWTH, REFRESH_ROWS
-from greedyfirst.numerics.matrices import add_outer, invert, multiply
+from greedyfirst.numerics.matrices import add_outer, invert, multiply, quadratic
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray, IntArray
 
@@ -90,3 +94,47 @@ def refresh(model: GaussianPosterior, arm: int) -> None:
         copy(result[i], covariance[i])
     for i in range(result.shape[0]):
         model.estimate[arm, i] = inner(covariance[i], model.shift[arm])
+
+
+# ------------------------------------------------------------------------ as policies ask for it
+
+
+@kernel_for(posterior.observe, GaussianPosterior)
+@inline_kernel
+def _observe(
+    model: GaussianPosterior, arm: int, x: FloatArray, y: float, noise_variance: float
+) -> None:
+    observe(model, arm, x, y, noise_variance)
+
+
+@kernel_for(posterior.variance, GaussianPosterior)
+@inline_kernel
+def _variance(model: GaussianPosterior, arm: int, x: FloatArray) -> float:
+    return max(quadratic(model.covariance[arm], x), 0.0)
+
+
+@kernel_for(posterior.noise_scale, GaussianPosterior)
+@inline_kernel
+def _noise_scale(model: GaussianPosterior, sigma: float) -> float:
+    return 1.0
+
+
+@kernel_for(posterior.penalty, GaussianPosterior)
+@inline_kernel
+def _penalty(model: GaussianPosterior, given: float) -> float:
+    return given
+
+
+@kernel_for(posterior.length, GaussianPosterior)
+@inline_kernel
+def _length(model: GaussianPosterior, x: FloatArray) -> float:
+    return math.sqrt(inner(x, x))
+
+
+@kernel_for(posterior.distance, GaussianPosterior)
+@inline_kernel
+def _distance(model: GaussianPosterior) -> float:
+    squared = 0.0
+    for arm in range(model.estimate.shape[0]):
+        squared += inner(model.estimate[arm], model.estimate[arm])
+    return math.sqrt(squared)

@@ -17,16 +17,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from greedyfirst.compiling.families import kernel_for
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory
 from greedyfirst.compiling.routines import routine
 from greedyfirst.links.link import curvature, mean, score
-from greedyfirst.models import least_squares
+from greedyfirst.models import least_squares, posterior
 from greedyfirst.models.likelihood import GeneralizedLinear
 from greedyfirst.models.newton import PENALTY, seek, zero
 from greedyfirst.models.row_blocks import blocks_for, store
 from greedyfirst.models.separation import proves_existence, right_side
-from greedyfirst.numerics.matrices import multiply
+from greedyfirst.numerics.matrices import multiply, quadratic
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
 
@@ -66,6 +67,30 @@ def expect(model: GeneralizedLinear, predictors: FloatArray) -> None:
         predictors[i] = mean(model.link, predictors[i])
 
 
+@kernel_for(posterior.variance, GeneralizedLinear)
+@kernel
+def _variance(model: GeneralizedLinear, arm: int, x: FloatArray) -> float:
+    """By the likelihood's curvature; of an arm without rows by the ridge's prior alone."""
+    if model.linear.pulls[arm] > 0:
+        return max(quadratic(model.inverse[arm], x), 0.0)
+    variance, n = 0.0, 0
+    for other in range(model.squares.shape[0]):
+        n += model.linear.pulls[other]
+    for i in range(x.shape[0]):
+        squares = 0.0
+        for other in range(model.squares.shape[0]):
+            squares += model.squares[other, i]
+        if squares > 0.0:
+            variance += x[i] * x[i] * n / (PENALTY * squares)
+    return variance
+
+
+@kernel_for(posterior.noise_scale, GeneralizedLinear)
+@inline_kernel
+def _noise_scale(model: GeneralizedLinear, sigma: float) -> float:
+    return 1.0
+
+
 # ----------------------------------------------------------------------------------- the estimate
 
 
@@ -99,6 +124,8 @@ def wait(model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: floa
     copy(estimate, point)
     if warmup == RIDGE and seek(model, arm, PENALTY):
         copy(point, estimate)
+        for i in range(point.shape[0]):
+            copy(model.solved[i], model.inverse[arm, i])
     if model.linear.rank[arm] < x.shape[0]:
         return
     z = inner(direction, x)

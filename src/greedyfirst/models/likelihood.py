@@ -30,7 +30,7 @@ class GeneralizedLinear(Record):
     #: The estimate that decisions use, and whether it is the maximum likelihood estimate.
     estimate: FloatArray = floats("n_arms", "d")
     exists: BoolArray = flags("n_arms")
-    #: The inverse of minus ℓ's second derivatives at the estimate.
+    #: The inverse of minus ℓ's second derivatives at the estimate, the ridge's penalty included.
     inverse: FloatArray = floats("n_arms", "d", "d")
     #: A direction that separates an arm's rows, and whether one is known.
     direction: FloatArray = floats("n_arms", "d")

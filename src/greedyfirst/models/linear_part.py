@@ -1,4 +1,4 @@
-"""What all models have in common: least squares of the same rows, and counts."""
+"""What models of linear rewards have in common: least squares of the same rows, and counts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,32 @@ from typing import Any
 
 from numba.extending import overload
 
-from greedyfirst.compiling.kernels import INLINE_OPTIONS
+from greedyfirst.compiling.families import by_record, kernel_for
+from greedyfirst.compiling.kernels import INLINE_OPTIONS, inline_kernel
 from greedyfirst.compiling.record_access import field_type
+from greedyfirst.compiling.records import Memory, parts_of
 from greedyfirst.models import learned_ridge, least_squares
-from greedyfirst.models.learned_ridge import LearnedRidge
-from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.models.learned_prior import LearnedRidge
+from greedyfirst.models.least_squares import WARMUPS, LeastSquares
 from greedyfirst.validation import FloatArray
+
+#: The warm-up that is none: not least squares, but a ridge whose prior is learned.
+AUTO = "auto"
+_LEARNED = -1
+
+
+def warmup_option(warmup: str) -> int:
+    """A warm-up as kernels take it."""
+    return _LEARNED if warmup == AUTO else WARMUPS.index(warmup)
+
+
+def linear_model(
+    memory: Memory, n_arms: int, d: int, warmup: int, penalty: float = 0.0
+) -> LearnedRidge | LeastSquares:
+    """Estimates before the first row; a ridge's ``penalty`` of 0 is learned."""
+    if warmup == _LEARNED:
+        return learned_ridge.init(memory, n_arms, d, penalty)
+    return least_squares.init(memory, n_arms, d)
 
 
 def linear_part(model: Any) -> LeastSquares:
@@ -20,26 +40,46 @@ def linear_part(model: Any) -> LeastSquares:
     return linear
 
 
+@by_record
 def observe(model: Any, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row of linear rewards; ``warmup`` is for least squares."""
-    if isinstance(model, LearnedRidge):
-        learned_ridge.observe(model, arm, x, y)
-    else:
-        least_squares.observe(model, warmup, arm, x, y)
 
 
-@overload(observe, strict=False, jit_options=INLINE_OPTIONS)
-def _observe(model, warmup, arm, x, y):  # type: ignore[no-untyped-def]
-    if field_type(model, "learn_at") is not None:
-        return lambda model, warmup, arm, x, y: learned_ridge.observe(model, arm, x, y)
-    return lambda model, warmup, arm, x, y: least_squares.observe(model, warmup, arm, x, y)
+@kernel_for(observe, LearnedRidge)
+@inline_kernel
+def _learn(model: LearnedRidge, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    learned_ridge.observe(model, arm, x, y)
 
 
-def admit(state: Any, arm: int) -> None:
-    """Start an arm that joins later from what its prior has become, where a model has one."""
-    model = getattr(state, "model", None)
-    if isinstance(model, LearnedRidge):
-        learned_ridge.admit(model, arm)
+@kernel_for(observe, LeastSquares)
+@inline_kernel
+def _fit(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    least_squares.observe(model, warmup, arm, x, y)
+
+
+@by_record
+def catch_up(model: Any, warmup: int, arm: int) -> None:
+    """Bring an estimate up to date that was paused."""
+
+
+@kernel_for(catch_up, LearnedRidge)
+@inline_kernel
+def _is_up_to_date(model: LearnedRidge, warmup: int, arm: int) -> None:
+    pass
+
+
+@kernel_for(catch_up, LeastSquares)
+@inline_kernel
+def _catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
+    least_squares.catch_up(model, warmup, arm)
+
+
+def admit(record: Any, arm: int) -> None:
+    """Start an arm that joins later from what priors have become, in every model that has one."""
+    if isinstance(record, LearnedRidge):
+        learned_ridge.admit(record, arm)
+    for inner in parts_of(record):
+        admit(inner, arm)
 
 
 def pause(model: Any) -> None:

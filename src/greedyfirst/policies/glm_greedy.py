@@ -94,6 +94,10 @@ class GLMGreedy(Policy):
             "memory": checked_memory(self.memory),
         }
 
+    def learns_at_once(self) -> bool:
+        """Whether estimates learn from an arm's first row on, whatever their rank."""
+        return self.warmup == WARMUPS[generalized_linear.RIDGE]
+
     def reward_link(self) -> type[Link]:
         """The link of its rewards."""
         return find_link("link", self.link)

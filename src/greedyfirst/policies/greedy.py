@@ -8,18 +8,13 @@ from typing import Any, ClassVar
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
-from greedyfirst.models import learned_ridge, least_squares
-from greedyfirst.models.learned_ridge import LearnedRidge
-from greedyfirst.models.least_squares import WARMUPS, LeastSquares
-from greedyfirst.models.linear_part import observe
+from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.models.linear_part import AUTO, linear_model, observe, warmup_option
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
-
-#: Not least squares, but a ridge whose penalty is learned.
-AUTO = "auto"
 
 
 class GreedyState(Record):
@@ -79,24 +74,28 @@ class Greedy(Policy):
         ]
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
-        """The options, the warm-up by number: -1 if estimates are not least squares."""
+        """The options, the warm-up by number."""
         return {
             **super().option_values(n_arms, n_features),
-            "warmup": WARMUPS.index(self.warmup) if self.warmup in WARMUPS else -1,
+            "warmup": warmup_option(self.warmup),
             "regularization": 0.0 if self.regularization is None else float(self.regularization),
         }
+
+    def learns_at_once(self) -> bool:
+        """Whether estimates learn from an arm's first row on, whatever their rank."""
+        return self.warmup == AUTO
+
+    def learns_prior(self) -> bool:
+        """Whether the penalty is learned."""
+        return self.warmup == AUTO and self.regularization is None
 
     @staticmethod
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> GreedyState:
         """The state before the first decision."""
-        model: LearnedRidge | LeastSquares
-        if policy.warmup < 0:
-            model = learned_ridge.init(memory, n_arms, n_features, policy.regularization)
-        else:
-            model = least_squares.init(memory, n_arms, n_features)
+        penalty = policy.regularization
         return GreedyState(
             memory,
-            model=model,
+            model=linear_model(memory, n_arms, n_features, policy.warmup, penalty),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
-from greedyfirst.models import gaussian_posterior
-from greedyfirst.models.gaussian_posterior import GaussianPosterior
-from greedyfirst.numerics.matrices import quadratic
+from greedyfirst.models import posterior
+from greedyfirst.models.linear_part import AUTO
+from greedyfirst.models.noise_scale import UNKNOWN
+from greedyfirst.models.plain_ridge import checked_penalty, penalty_option, plain_ridge
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import Scores
@@ -23,8 +22,8 @@ from greedyfirst.validation import FloatArray, number
 class LinUCBState(Record):
     """Ridge regression per arm."""
 
-    #: N(0, I/λ) prior and unit noise: its precision is A.
-    model: GaussianPosterior = part()
+    #: N(0, I/λ) prior and unit noise, so that its precision is A; or a prior that is learned.
+    model: Any = part()
     scores: Scores = part()
 
 
@@ -44,28 +43,45 @@ class LinUCB(Policy):
         α: how many of its own standard deviations, for noise of scale 1, an arm's estimate is
         raised by. 0 is greedy with a lasting ridge.
     regularization
-        λ.
+        λ, in the units of features and rewards. ``"auto"`` learns it, with the features' units, the
+        mean of all rewards and the noise's scale, which α is then multiplied by: no unit matters
+        (:mod:`greedyfirst.models.learned_ridge`).
     """
 
     alpha: float = 1.0
-    regularization: float = 1.0
+    regularization: float | str = 1.0
 
     def __post_init__(self) -> None:
         number("alpha", self.alpha, at_least=0)
-        number("regularization", self.regularization, above=0)
+        checked_penalty(self.regularization)
 
     @classmethod
     def examples(cls) -> Sequence[LinUCB]:
         """Every option varied."""
-        return [cls(), cls(alpha=0.1, regularization=0.5), cls(alpha=0)]
+        return [
+            cls(),
+            cls(alpha=0.1, regularization=0.5),
+            cls(alpha=0),
+            cls(regularization="auto"),
+        ]
+
+    def learns_prior(self) -> bool:
+        """Whether the penalty is learned."""
+        return self.regularization == AUTO
+
+    def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
+        """The options, the penalty as a number also where it is learned."""
+        return {
+            **super().option_values(n_arms, n_features),
+            "regularization": penalty_option(self.regularization),
+        }
 
     @staticmethod
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> LinUCBState:
         """The state before the first decision."""
-        covariance = np.eye(n_features) / policy.regularization
         return LinUCBState(
             memory,
-            model=gaussian_posterior.init(memory, n_arms, np.zeros(n_features), covariance),
+            model=plain_ridge(memory, n_arms, n_features, policy.regularization),
             scores=Scores(memory, n_arms=n_arms),
         )
 
@@ -76,10 +92,10 @@ class LinUCB(Policy):
     ) -> int:
         """Scores by the upper confidence bounds."""
         model = state.model
+        alpha = policy.alpha * posterior.noise_scale(model, UNKNOWN)
         for arm in range(eligible.shape[0]):
-            width = math.sqrt(max(quadratic(model.covariance[arm], context), 0.0))
-            estimate = inner(model.estimate[arm], context)
-            state.scores.value[arm] = estimate + policy.alpha * width
+            width = math.sqrt(posterior.variance(model, arm, context))
+            state.scores.value[arm] = inner(model.estimate[arm], context) + alpha * width
         return -1
 
     @staticmethod
@@ -88,4 +104,4 @@ class LinUCB(Policy):
         policy: Any, state: LinUCBState, step: int, context: FloatArray, arm: int, reward: float
     ) -> None:
         """One row of ridge regression."""
-        gaussian_posterior.observe(state.model, arm, context, reward, 1.0)
+        posterior.observe(state.model, arm, context, reward, 1.0)

@@ -7,26 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.compiling.records import number as one_number
-from greedyfirst.models import gaussian_posterior, noise_scale
-from greedyfirst.models.gaussian_posterior import GaussianPosterior
+from greedyfirst.models import noise_scale, posterior
+from greedyfirst.models.linear_part import AUTO
 from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
-from greedyfirst.numerics.matrices import quadratic
+from greedyfirst.models.plain_ridge import LEARNED, checked_penalty, penalty_option, plain_ridge
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
 from greedyfirst.policies.selection import Scores
-from greedyfirst.validation import FloatArray, number
+from greedyfirst.validation import FloatArray, number, wrong
 
 
 class OFULState(Record):
     """Ridge regression per arm and the running maxima."""
 
-    #: N(0, I/λ) prior and unit noise: its precision is V.
-    model: GaussianPosterior = part()
+    #: N(0, I/λ) prior and unit noise, so that its precision is V; or a prior that is learned.
+    model: Any = part()
     noise: NoiseScale = part()
     #: L and S.
     longest_context: float = one_number()
@@ -37,14 +35,18 @@ class OFULState(Record):
 @kernel
 def radius(policy: Any, state: OFULState, context: FloatArray) -> float:
     """ρ, the confidence ellipsoid's radius at this context."""
-    n_arms, d = state.model.estimate.shape
-    sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
-    longest = max(state.longest_context, math.sqrt(inner(context, context)))
-    size = n_arms * d
-    information = state.noise.rewards * longest * longest / (policy.regularization * size)
+    model = state.model
+    n_arms, d = model.estimate.shape
+    if policy.regularization == LEARNED:
+        sigma = posterior.noise_scale(model, policy.sigma)
+    else:
+        sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
+    longest = max(state.longest_context, posterior.length(model, context))
+    size, penalty = n_arms * d, posterior.penalty(model, policy.regularization)
+    information = state.noise.rewards * longest * longest / (penalty * size)
     width = size * math.log(1.0 + information) - 2.0 * math.log(policy.delta)
     bound: float = sigma * math.sqrt(width)
-    return bound + math.sqrt(policy.regularization) * state.longest_estimate
+    return bound + math.sqrt(penalty) * state.longest_estimate
 
 
 @kernel
@@ -52,20 +54,17 @@ def bound_rewards(policy: Any, state: OFULState, context: FloatArray) -> None:
     """Upper confidence bounds of all arms."""
     bound, model, value = radius(policy, state, context), state.model, state.scores.value
     for arm in range(value.shape[0]):
-        spread = math.sqrt(max(quadratic(model.covariance[arm], context), 0.0))
+        spread = math.sqrt(posterior.variance(model, arm, context))
         value[arm] = inner(model.estimate[arm], context) + bound * spread
 
 
 @kernel
 def track(state: OFULState, context: FloatArray, step: int) -> None:
     """L and S after an update."""
-    squared = 0.0
-    for arm in range(state.model.estimate.shape[0]):
-        estimate = state.model.estimate[arm]
-        squared += inner(estimate, estimate)
     if step != SUMMARY:  # which is no context
-        state.longest_context = max(state.longest_context, math.sqrt(inner(context, context)))
-    state.longest_estimate = max(state.longest_estimate, math.sqrt(squared))
+        length = posterior.length(state.model, context)
+        state.longest_context = max(state.longest_context, length)
+    state.longest_estimate = max(state.longest_estimate, posterior.distance(state.model))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +84,9 @@ class OFUL(Policy):
     Parameters
     ----------
     regularization
-        λ.
+        λ, in the units of features and rewards. ``"auto"`` learns it, with the features' units, the
+        mean of all rewards and the noise (:mod:`greedyfirst.models.learned_ridge`): the formula is
+        then in units that the data has, L and S start at 0, and no unit matters.
     delta
         δ: the confidence sets fail with at most this probability.
     sigma
@@ -94,37 +95,53 @@ class OFUL(Policy):
         Its value until there are more than K·d rewards, when it is estimated.
     """
 
-    regularization: float = 1.0
+    regularization: float | str = 1.0
     delta: float = 0.99
     sigma: float | None = None
     sigma_start: float = 1.0
 
     def __post_init__(self) -> None:
-        number("regularization", self.regularization, above=0)
+        checked_penalty(self.regularization)
         number("delta", self.delta, above=0, below=1)
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
+        if self.learns_prior() and self.sigma_start != 1.0:
+            expected = "left out: with regularization='auto' the noise is learned from the start"
+            raise wrong("sigma_start", self.sigma_start, expected)
 
     @classmethod
     def examples(cls) -> Sequence[OFUL]:
         """Every option varied."""
-        return [cls(), cls(regularization=0.5, delta=0.1, sigma=0.3), cls(sigma_start=0.1)]
+        return [
+            cls(),
+            cls(regularization=0.5, delta=0.1, sigma=0.3),
+            cls(sigma_start=0.1),
+            cls(regularization="auto"),
+        ]
+
+    def learns_prior(self) -> bool:
+        """Whether the penalty is learned."""
+        return self.regularization == AUTO
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
         """The options, σ as a number also where it is estimated."""
-        return {**super().option_values(n_arms, n_features), "sigma": known_sigma(self.sigma)}
+        return {
+            **super().option_values(n_arms, n_features),
+            "regularization": penalty_option(self.regularization),
+            "sigma": known_sigma(self.sigma),
+        }
 
     @staticmethod
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> OFULState:
         """The state before the first decision."""
-        covariance = np.eye(n_features) / policy.regularization
         state = OFULState(
             memory,
-            model=gaussian_posterior.init(memory, n_arms, np.zeros(n_features), covariance),
+            model=plain_ridge(memory, n_arms, n_features, policy.regularization),
             noise=NoiseScale(memory),
             scores=Scores(memory, n_arms=n_arms),
         )
-        state.longest_context = state.longest_estimate = 1.0
+        least = 0.0 if policy.regularization == LEARNED else 1.0
+        state.longest_context = state.longest_estimate = least
         return state
 
     @staticmethod
@@ -142,7 +159,7 @@ class OFUL(Policy):
         policy: Any, state: OFULState, step: int, context: FloatArray, arm: int, reward: float
     ) -> None:
         """One row of ridge regression, its residual, and the running maxima."""
-        gaussian_posterior.observe(state.model, arm, context, reward, 1.0)
+        posterior.observe(state.model, arm, context, reward, 1.0)
         if step != SUMMARY:  # it has no residual of its own
             residual = reward - inner(state.model.estimate[arm], context)
             noise_scale.observe(state.noise, residual)

@@ -9,24 +9,39 @@ from typing import Any
 
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory, Record, floats, part
-from greedyfirst.models import least_squares
-from greedyfirst.models.least_squares import WARMUPS, LeastSquares
+from greedyfirst.models import reward_spread
+from greedyfirst.models.least_squares import WARMUPS
+from greedyfirst.models.linear_part import (
+    AUTO,
+    catch_up,
+    linear_model,
+    observe,
+    pause,
+    warmup_option,
+)
+from greedyfirst.models.reward_spread import RewardSpread
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.initial_pulls import InitialPulls
-from greedyfirst.policies.policy import FOREIGN, Policy
+from greedyfirst.policies.policy import FOREIGN, SUMMARY, Policy
 from greedyfirst.policies.selection import Scores, predict
-from greedyfirst.validation import FloatArray, choice, number, whole_number
+from greedyfirst.validation import FloatArray, choice, number, whole_number, wrong
 
 REFRESH = ("always", "scheduled")
 SCHEDULED = 1
+#: Standard deviations of the rewards that an "auto" h has: about what the paper took, which was 5
+#: where rewards had 1.2 (Figure 2).
+DEVIATIONS = 4.0
+# What kernels are told where h is learned.
+LEARNED = 0.0
 
 
 class OLSBanditState(Record):
-    """Two least squares estimators per arm."""
+    """Two estimators per arm."""
 
-    #: On all samples, and on the forced ones.
-    model: LeastSquares = part()
-    forced: LeastSquares = part()
+    #: On all samples, and on the forced ones: least squares, or ridges whose prior is learned.
+    model: Any = part()
+    forced: Any = part()
+    spread: RewardSpread = part()
     initial: InitialPulls = part()
     scores: Scores = part()
     #: 1 for all arms, but for scratch use within a decision.
@@ -62,6 +77,14 @@ def forced_arm(policy: Any, initial: InitialPulls, step: int, eligible: FloatArr
     return arm
 
 
+@inline_kernel
+def margin(policy: Any, state: OLSBanditState) -> float:
+    """h: as it is given, or as the rewards' spread suggests; ∞ rules out nothing."""
+    if policy.h > LEARNED:
+        return float(policy.h)
+    return DEVIATIONS * reward_spread.standard_deviation(state.spread)
+
+
 @kernel
 def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
     """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
@@ -92,11 +115,14 @@ class OLSBandit(Policy):
     Parameters
     ----------
     h
-        The margin by which a sub-optimal arm is worse (Assumption 4); the filter is h/2.
+        The margin by which a sub-optimal arm is worse (Assumption 4), in the unit of the rewards;
+        the filter is h/2. ``"auto"`` takes four standard deviations of the rewards seen.
     q
         Forced samples per arm in each round of the schedule.
     warmup
-        As in :class:`~greedyfirst.policies.greedy.Greedy`, for both estimators.
+        As in :class:`~greedyfirst.policies.greedy.Greedy`, for both estimators: ``"none"`` is
+        Algorithm 4 as printed. As the fallback of
+        :class:`~greedyfirst.policies.greedy_first.GreedyFirst`, ``"auto"`` is ``"none"``.
     initial_pulls
         Pulls of each arm, in turns, before the schedule begins; they count as forced samples.
         The practice of the paper's figures is ``initial_pulls=n_features``, its text 0.
@@ -104,26 +130,35 @@ class OLSBandit(Policy):
         When the estimates that decisions use are brought up to date: ``"always"``, with every
         reward, or ``"scheduled"``, an arm's only with its forced samples after the initial pulls,
         about log₂ T times, and 0 before the first. The published curves of Figure 4 were made so.
+        For least squares only: not with ``warmup="auto"``.
     """
 
-    h: float = 5.0
+    h: float | str = 5.0
     q: int = 1
-    warmup: str = "none"
+    warmup: str = AUTO
     initial_pulls: int = 0
     refresh: str = "always"
 
     def __post_init__(self) -> None:
-        number("h", self.h, above=0)
+        if isinstance(self.h, str):
+            choice("h", self.h, (AUTO,))
+        else:
+            number("h", self.h, above=0)
         whole_number("q", self.q, at_least=1)
-        choice("warmup", self.warmup, WARMUPS)
+        choice("warmup", self.warmup, (AUTO, *WARMUPS))
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         choice("refresh", self.refresh, REFRESH)
+        if self.refresh != REFRESH[0] and self.warmup == AUTO:
+            expected = 'with a warmup of least squares: "none", "ridge" or "pinv"'
+            raise wrong("refresh", self.refresh, expected)
 
     @classmethod
     def examples(cls) -> Sequence[OLSBandit]:
         """Every option varied."""
         return [
-            cls(h=0.5),
+            cls(h=0.5, warmup="none"),
+            cls(),
+            cls(h="auto"),
             cls(h=0.5, q=3, warmup="ridge"),
             cls(warmup="pinv", initial_pulls=4),
             cls(h=0.5, q=2, warmup="pinv", initial_pulls=2, refresh="scheduled"),
@@ -133,7 +168,8 @@ class OLSBandit(Policy):
         """The options, names by number."""
         return {
             **super().option_values(n_arms, n_features),
-            "warmup": WARMUPS.index(self.warmup),
+            "h": LEARNED if self.h == AUTO else float(self.h),
+            "warmup": warmup_option(self.warmup),
             "refresh": REFRESH.index(self.refresh),
         }
 
@@ -142,14 +178,17 @@ class OLSBandit(Policy):
         """The state before the first decision."""
         state = OLSBanditState(
             memory,
-            model=least_squares.init(memory, n_arms, n_features),
-            forced=least_squares.init(memory, n_arms, n_features),
+            model=linear_model(memory, n_arms, n_features, policy.warmup),
+            forced=linear_model(memory, n_arms, n_features, policy.warmup),
+            spread=RewardSpread(memory),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
             n_arms=n_arms,
         )
         state.everyone[:] = 1.0
-        state.model.paused[:] = state.forced.paused[:] = policy.refresh == SCHEDULED
+        if policy.refresh == SCHEDULED:
+            pause(state.model)
+            pause(state.forced)
         return state
 
     @staticmethod
@@ -160,7 +199,7 @@ class OLSBandit(Policy):
         """The forced arm, else -1 and scores by all samples of the arms that pass the filter."""
         arm = forced_arm(policy, state.initial, step, eligible)
         if arm < 0:
-            filter_arms(policy.h, state, context, eligible)
+            filter_arms(margin(policy, state), state, context, eligible)
         return arm
 
     @staticmethod
@@ -169,9 +208,11 @@ class OLSBandit(Policy):
         policy: Any, state: OLSBanditState, step: int, context: FloatArray, arm: int, reward: float
     ) -> None:
         """One row for the all-sample estimator, and for the forced-sample one if it was forced."""
-        least_squares.observe(state.model, policy.warmup, arm, context, reward)
+        observe(state.model, policy.warmup, arm, context, reward)
+        if step != SUMMARY:  # whose rewards stand for many
+            reward_spread.observe(state.spread, reward)
         if step > FOREIGN and forced_arm(policy, state.initial, step, state.everyone) == arm:
-            least_squares.observe(state.forced, policy.warmup, arm, context, reward)
+            observe(state.forced, policy.warmup, arm, context, reward)
             if policy.refresh == SCHEDULED and on_schedule(policy, state.initial, step):
-                least_squares.catch_up(state.model, policy.warmup, arm)
-                least_squares.catch_up(state.forced, policy.warmup, arm)
+                catch_up(state.model, policy.warmup, arm)
+                catch_up(state.forced, policy.warmup, arm)

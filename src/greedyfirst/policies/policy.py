@@ -81,6 +81,10 @@ class Policy(Family):
         """The link under which it learns: it says which rewards are possible."""
         return Identity
 
+    def learns_prior(self) -> bool:
+        """Whether it learns a prior from all rewards: a summary of them would mislead it."""
+        return False
+
     def needs_truth(self) -> bool:
         """Whether it must be told the true parameters of each instance."""
         return False

@@ -11,10 +11,9 @@ import numpy as np
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
-from greedyfirst.models import gaussian_posterior, noise_scale
-from greedyfirst.models.gaussian_posterior import GaussianPosterior
+from greedyfirst.models import gaussian_posterior, learned_ridge, noise_scale, posterior
+from greedyfirst.models.linear_part import AUTO
 from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
-from greedyfirst.numerics.matrices import quadratic
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
 from greedyfirst.policies.selection import Scores
@@ -24,21 +23,26 @@ from greedyfirst.validation import FloatArray, array, number, wrong
 class PosteriorState(Record):
     """Posterior per arm, and the noise's scale."""
 
-    model: GaussianPosterior = part()
+    #: With a prior that is given, or one that is learned.
+    model: Any = part()
     noise: NoiseScale = part()
     scores: Scores = part()
 
 
+def left_out(name: str, value: Any, default: Any) -> None:
+    """Refuse an option that has no say where the prior is learned."""
+    if np.ndim(value) > 0 or value != default:
+        raise wrong(name, value, 'left out: an "auto" prior learns it')
+
+
 @kernel
-def score_draws(
-    model: GaussianPosterior, scale: float, context: FloatArray, scores: Scores
-) -> None:
+def score_draws(model: Any, scale: float, context: FloatArray, scores: Scores) -> None:
     """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
     value, spread = scores.value, scores.spread
     for arm in range(value.shape[0]):
-        variance = quadratic(model.covariance[arm], context)
+        variance = posterior.variance(model, arm, context)
         value[arm] = inner(model.estimate[arm], context)
-        spread[arm] = scale * math.sqrt(max(variance, 0.0))
+        spread[arm] = scale * math.sqrt(variance)
 
 
 def _plain(value: np.ndarray) -> Any:
@@ -63,7 +67,9 @@ class ThompsonSampling(Policy):
     prior_mean
         A number (the same for all coefficients) or a vector (n_features,).
     prior_covariance
-        A number v (v·I), a vector (the diagonal) or a positive definite matrix.
+        A number v (v·I), a vector (the diagonal) or a positive definite matrix, in the units of
+        features and rewards. ``"auto"`` learns the prior, its mean too, and no unit matters
+        (:mod:`greedyfirst.models.learned_ridge`).
     sigma, sigma_start
         As in :class:`~greedyfirst.policies.oful.OFUL`.
     """
@@ -76,6 +82,10 @@ class ThompsonSampling(Policy):
     def __post_init__(self) -> None:
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
+        if self.learns_prior():
+            left_out("prior_mean", self.prior_mean, 0.0)
+            left_out("sigma_start", self.sigma_start, 1.0)
+            return
         for name, most in (("prior_mean", 1), ("prior_covariance", 2)):
             given = getattr(self, name)
             expected = f"a number or an array of finite numbers with at most {most} axes"
@@ -103,10 +113,23 @@ class ThompsonSampling(Policy):
             cls(prior_mean=0.5, prior_covariance=2.0, sigma=0.3),
             cls(prior_mean=[0.5, 0, 0, -1], prior_covariance=[1, 2, 3, 4], sigma_start=9),
             cls(prior_covariance=correlated, sigma=0.5),
+            cls(prior_covariance="auto"),
+            cls(prior_covariance="auto", sigma=0.5),
         ]
 
+    def learns_prior(self) -> bool:
+        """Whether the prior is learned."""
+        return isinstance(self.prior_covariance, str) and self.prior_covariance == AUTO
+
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
-        """The options, the prior as a vector and a matrix."""
+        """The options, the prior as a vector and a matrix, empty ones if it is learned."""
+        if self.learns_prior():
+            return {
+                **super().option_values(n_arms, n_features),
+                "prior_covariance": np.zeros((0, 0)),
+                "prior_mean": np.zeros(0),
+                "sigma": known_sigma(self.sigma),
+            }
         mean = np.asarray(self.prior_mean, dtype=np.float64)
         mean = np.full(n_features, mean) if mean.ndim == 0 else mean
         mean = array("prior_mean", mean, (n_features,))
@@ -131,7 +154,9 @@ class ThompsonSampling(Policy):
         mean, covariance = policy.prior_mean, policy.prior_covariance
         return PosteriorState(
             memory,
-            model=gaussian_posterior.init(memory, n_arms, mean, covariance),
+            model=gaussian_posterior.init(memory, n_arms, mean, covariance)
+            if len(mean)
+            else learned_ridge.init(memory, n_arms, n_features, 0.0),
             noise=NoiseScale(memory),
             scores=Scores(memory, n_arms=n_arms),
         )
@@ -142,7 +167,8 @@ class ThompsonSampling(Policy):
         policy: Any, state: PosteriorState, step: int, context: FloatArray, eligible: FloatArray
     ) -> int:
         """Each arm's draw of its reward."""
-        score_draws(state.model, 1.0, context, state.scores)
+        scale = posterior.noise_scale(state.model, policy.sigma)
+        score_draws(state.model, scale, context, state.scores)
         return -1
 
     @staticmethod
@@ -153,7 +179,7 @@ class ThompsonSampling(Policy):
         """One row for the posterior, with the noise scale as it is known at this time."""
         n_arms, d = state.model.estimate.shape
         sigma = noise_scale.scale(state.noise, policy.sigma, policy.sigma_start, n_arms, d)
-        gaussian_posterior.observe(state.model, arm, context, reward, sigma * sigma)
+        posterior.observe(state.model, arm, context, reward, sigma * sigma)
         if step != SUMMARY:  # it has no residual of its own
             residual = reward - inner(state.model.estimate[arm], context)
             noise_scale.observe(state.noise, residual)

@@ -11,13 +11,13 @@ from greedyfirst.compiling.kernels import inline_kernel
 from greedyfirst.compiling.records import Memory, Options, Record, floats, part
 from greedyfirst.links import Link
 from greedyfirst.models.least_squares import WARMUPS
-from greedyfirst.models.linear_part import linear_part
+from greedyfirst.models.linear_part import AUTO, linear_part
 from greedyfirst.models.summary import Summary
 from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.glm_greedy import GLMGreedy
 from greedyfirst.policies.glm_ucb import GLMUCB
-from greedyfirst.policies.greedy import AUTO, Greedy
+from greedyfirst.policies.greedy import Greedy
 from greedyfirst.policies.greedy_first import phases, warm_start, watch
 from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
 from greedyfirst.policies.greedy_first.answers.explore import Explore
@@ -45,7 +45,7 @@ ABSENT: dict[str, Any] = {
     "statistic": None,
 }
 #: What they are in the paper's algorithm where they are not given.
-SPAN, CARRY_OVER, STATISTIC = "pooled", True, SmallestEigenvalue.name
+SPAN, STATISTIC = "pooled", SmallestEigenvalue.name
 
 
 class GreedyFirstState(Record):
@@ -109,8 +109,9 @@ class GreedyFirst(Policy):
         seen so far: rewards depend on β only there, so collinear or one-hot features do not force
         a switch; the two are the same when contexts span everything. ``None`` is ``"pooled"``.
     carry_over
-        What a switch hands to the fallback: ``True``, or ``None``, all samples of the greedy
-        phase, for its all-sample estimators; ``False``, as in the paper, nothing; ``"initial"``
+        What a switch hands to the fallback: ``True`` all samples of the greedy phase, for its
+        all-sample estimators; ``False``, as in the paper, nothing; ``None`` all, but nothing to a
+        fallback that learns a prior, which a summary of them would mislead; ``"initial"``
         those of the ``initial_pulls``, as its own first steps (to OLS Bandit with as many initial
         pulls they are forced samples), the practice of Figure 4.
     on_alarm
@@ -160,7 +161,10 @@ class GreedyFirst(Policy):
             raise wrong("fallback", fallback, "a policy whose score and update are kernels")
         self._check_greedy()
         choice("span", _given(self.span, SPAN), SPANS)
-        handed = carry_over_code(_given(self.carry_over, CARRY_OVER))
+        handed = carry_over_code(self.carried_over())
+        if handed == warm_start.ALL and fallback.learns_prior():
+            expected = "False or 'initial': this fallback learns a prior, from samples one by one"
+            raise wrong("carry_over", self.carry_over, expected)
         if handed == warm_start.INITIAL and self.greedy_policy().initial_pulls == 0:
             expected = "True or False: without initial_pulls there are no initial samples"
             raise wrong("carry_over", self.carry_over, expected)
@@ -194,14 +198,21 @@ class GreedyFirst(Policy):
 
     def arm_by_arm(self) -> bool:
         """Whether arms are explored one by one: no option of the switch test is given."""
-        learns = self.greedy is None or (
-            isinstance(self.greedy, Greedy) and self.greedy.warmup == AUTO
-        )
+        learns = self.greedy is None or self.greedy.learns_at_once()
         return learns and all(getattr(self, name) == ABSENT[name] for name in ABSENT)
 
     def exploring_policy(self) -> Policy:
         """The policy that explores after a switch, where there is one."""
-        return OLSBandit(warmup="none") if self.fallback is None else self.fallback
+        fallback = OLSBandit() if self.fallback is None else self.fallback
+        if isinstance(fallback, OLSBandit) and fallback.warmup == AUTO:
+            return replace(fallback, warmup="none")
+        return fallback
+
+    def carried_over(self) -> bool | str:
+        """What a switch hands to the fallback."""
+        if self.carry_over is not None:
+            return self.carry_over
+        return not self.exploring_policy().learns_prior()
 
     def answer_to_alarms(self) -> str:
         """What it does at an alarm, by name."""
@@ -240,6 +251,7 @@ class GreedyFirst(Policy):
             cls(),
             cls(initial_pulls=2, on_alarm="explore"),
             cls(on_alarm="drop"),
+            cls(greedy=GLMGreedy(initial_pulls=1)),
             cls(fallback=OLSBandit()),
             cls(warmup="ridge", initial_pulls=4, t0=40, lambda0=0.01, test_after=50),
             cls(warmup="pinv", t0=25, span="pooled", lambda0_minimum=1e-3),
@@ -299,7 +311,7 @@ class GreedyFirst(Policy):
         return {
             "greedy": greedy,
             "fallback": self.exploring_policy().options(n_arms, n_features),
-            "carry_over": carry_over_code(_given(self.carry_over, CARRY_OVER)),
+            "carry_over": carry_over_code(self.carried_over()),
             "test": Options("test", test),
         }
 

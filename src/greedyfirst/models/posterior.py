@@ -1,0 +1,51 @@
+"""What policies ask of an arm's posterior, whichever model it is.
+
+The model's type selects the answer: :mod:`~greedyfirst.models.gaussian_posterior` has a prior that
+is given, in the units of features and rewards; :mod:`~greedyfirst.models.learned_ridge` learns one,
+and no unit matters; :mod:`~greedyfirst.models.generalized_linear` has the likelihood's curvature.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.compiling.families import by_record
+from greedyfirst.validation import FloatArray
+
+
+@by_record
+def observe(model: Any, arm: int, x: FloatArray, y: float, noise_variance: float) -> None:
+    """Take in one row of linear rewards; a prior that is learned learns the noise too."""
+
+
+@by_record
+def variance(model: Any, arm: int, x: FloatArray) -> float:
+    """Var(x'β) by the posterior, over the square of :func:`noise_scale`."""
+    raise NotImplementedError
+
+
+@by_record
+def noise_scale(model: Any, sigma: float) -> float:
+    """The noise's scale as it was learned, but ``sigma`` if that is known (not negative).
+
+    1 for other models, whose variances have the noise in them.
+    """
+    raise NotImplementedError
+
+
+@by_record
+def penalty(model: Any, given: float) -> float:
+    """The penalty of a ridge: the one that is given, or that was learned."""
+    raise NotImplementedError
+
+
+@by_record
+def length(model: Any, x: FloatArray) -> float:
+    """The length of x, in the features' own units where these are learned."""
+    raise NotImplementedError
+
+
+@by_record
+def distance(model: Any) -> float:
+    """The length of all arms' estimates, stacked: from 0, or from the mean that was learned."""
+    raise NotImplementedError
