@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -50,6 +51,11 @@ def directory_for(files: Path) -> Iterator[None]:
 def output_name(table: str | Path) -> str:
     """What the names of a table's files begin with: its own, without the ending of its format."""
     return TABLE_ENDING.sub("", Path(table).name)
+
+
+def typed_command() -> str:
+    """The command as it was typed, for reports."""
+    return shlex.join(["greedyfirst", *sys.argv[1:]])
 
 
 def _version(wanted: bool) -> None:

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for, output_name
+from greedyfirst.cli.application import (
+    Jobs,
+    Out,
+    Seed,
+    app,
+    directory_for,
+    output_name,
+    typed_command,
+)
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
     Impute,
-    Intercept,
     NoHeader,
     Normalise,
     Standardise,
@@ -37,7 +44,9 @@ def replay(
     ] = None,
     drop: Drop = None,
     categorical: Categorical = None,
-    intercept: Intercept = False,
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="A column of ones.")
+    ] = True,
     standardise: Standardise = False,
     normalise: Normalise = False,
     impute: Impute = None,
@@ -45,6 +54,13 @@ def replay(
     costs: Annotated[
         Path | None, typer.Option(help="A CSV file of rewards: a row per class, a column per arm.")
     ] = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option("--policies", "--policy", help="Play these only; give it once for each."),
+    ] = None,
+    initial_pulls: Annotated[
+        int, typer.Option(help="First pulls of each arm, by policies that make them.")
+    ] = 1,
     permutations: Annotated[int, typer.Option(help="Random orders of the rows.")] = 20,
     data_dir: Annotated[
         Path | None, typer.Option(help="Where files of named data sets are.")
@@ -61,6 +77,7 @@ def replay(
     from greedyfirst.tables import read_labels
 
     whole_number("--permutations", permutations, at_least=1)
+    whole_number("--initial-pulls", initial_pulls, at_least=0)
     whole_number("--seed", seed, at_least=0)
     if jobs != -1:
         whole_number("--jobs", jobs, at_least=1)
@@ -78,6 +95,8 @@ def replay(
             normalise=normalise,
             impute=impute,
             costs=rewards,
+            policies=policies or None,
+            initial_pulls=initial_pulls,
             permutations=permutations,
             seed=seed,
             n_jobs=jobs,
@@ -85,7 +104,7 @@ def replay(
     typer.echo(replayed.table())
     for sentence in verdict(replayed):
         typer.echo(sentence)
-    for path in write_replay(replayed, out, name=output_name(table)):
+    for path in write_replay(replayed, out, name=output_name(table), command=typed_command()):
         typer.echo(path)
 
 

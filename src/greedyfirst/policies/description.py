@@ -14,6 +14,7 @@ from greedyfirst.validation import wrong
 _RELEASE_0_1: dict[str, dict[str, Any]] = {
     "Greedy": {"warmup": "none"},
     "EpsilonGreedy": {"warmup": "none"},
+    "OLSBandit": {"warmup": "none"},
     "GreedyFirst": {"fallback": {"policy": "OLSBandit", "options": {"warmup": "none"}}},
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from greedyfirst.problems.frozen_array import frozen_array
 from greedyfirst.problems.problem import Draw, measure_regrets
@@ -99,11 +99,13 @@ class TableProblem:
         """
         if whole_number("horizon", horizon, at_least=1) > self.n_rows:
             raise wrong("horizon", horizon, f"at most {self.n_rows}, the number of rows")
-        if not self.shuffle:
-            return Draw(*(_head(column, horizon) for column in self._table))
-        order = rng.permutation(self.n_rows)[:horizon]
+        order = self.order(rng)[:horizon]
         return Draw(*(column.take(order, axis=0) for column in self._table))
 
+    def row_regrets(self) -> FloatArray:
+        """The regret of each arm in each row, rows in the table's order (n, n_arms)."""
+        return self._table.regrets
 
-def _head(rows: FloatArray, horizon: int) -> FloatArray:
-    return rows[:horizon].copy()
+    def order(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The rows' numbers in the order in which a draw by ``rng`` takes them (n,)."""
+        return rng.permutation(self.n_rows) if self.shuffle else np.arange(self.n_rows)

@@ -11,59 +11,32 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from scipy.special import stdtrit
 
-from greedyfirst.policies import (
-    OFUL,
-    FixedArm,
-    Greedy,
-    GreedyFirst,
-    OLSBandit,
-    Oracle,
-    Policy,
-    ThompsonSampling,
-)
+from greedyfirst.policies import Policy
 from greedyfirst.problems import TableProblem
+from greedyfirst.replay.contexts import check_size, encoded_contexts
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
+from greedyfirst.replay.played import (
+    FIRST_PULLS,
+    chosen_policies,
+    default_policies,
+    pulls_first,
+    variant,
+    with_first_pulls,
+)
+from greedyfirst.replay.uncertainty import RowCosts, half_widths
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
-from greedyfirst.tables import infer_schema, normalise_rows, read_labels
-from greedyfirst.tables.columns import first_row
+from greedyfirst.tables import infer_schema, read_labels
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray, array, names, whole_number
 
 if TYPE_CHECKING:
     import pandas
 
-# Squares of larger numbers, summed over the rows, would not be finite.
-LARGEST_CONTEXT = 1e150
-# Of two columns' root mean squares. Beyond it the smaller one is lost in the rounding of the Gram
-# matrix, whose entries differ by the square of this.
-LARGEST_RATIO = 1e6
-# Numbers in the Gram matrices of all arms together: each policy keeps some ten times as many.
-MOST_CELLS = 4_000_000
-GREEDY, GREEDY_FIRST, ORACLE, FIXED = "Greedy", "Greedy-First", "Oracle", "Always the same arm"
-
-
-def default_policies(n_features: int, best_arm: int) -> dict[str, Policy]:
-    """Policies that are right on any table: minimum-norm estimates, d first pulls of each arm."""
-    ols_bandit = OLSBandit(warmup="pinv", initial_pulls=n_features)
-    return {
-        GREEDY: Greedy(warmup="pinv", initial_pulls=n_features),
-        GREEDY_FIRST: GreedyFirst(
-            warmup="pinv",
-            initial_pulls=n_features,
-            fallback=ols_bandit,
-            span="pooled",
-            carry_over="initial",  # else the first pulls would be made again after a switch
-        ),
-        "OLS Bandit": ols_bandit,
-        "OFUL": OFUL(),
-        "Prior-dependent TS": ThompsonSampling(),
-        ORACLE: Oracle(),
-        FIXED: FixedArm(arm=best_arm),
-    }
+# The last share of the decisions: what a policy costs when it has learned.
+LATE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,11 +44,24 @@ class Replay:
     """What each policy would have cost on a table, over random orders of its rows."""
 
     source: str
+    #: Of the policies that are shown.
     result: SimulationResult
     schema: Schema
     arms: tuple[str, ...]
-    #: Those that were played, by name.
+    #: The policies that were played, by name.
     policies: Mapping[str, Policy]
+    #: The share of rows for which each arm is right, or pays most (n_arms,).
+    arm_shares: FloatArray
+    #: All that was played, with other first pulls too: names, mean cost per decision, and the
+    #: covariance of these means, over orders and rows.
+    labels: tuple[str, ...]
+    costs: FloatArray
+    covariance: FloatArray
+    #: First pulls of each arm, for policies that make them, and those that were tried.
+    initial_pulls: int
+    tried_pulls: tuple[int, ...]
+    #: The difference of the largest and the smallest reward.
+    unit: float = 1.0
     #: Whether regret counts wrong decisions: rewards were 1 for the right class and 0 otherwise.
     counts_errors: bool
     #: Whether each class's own arm pays least, as if costs had been given for rewards.
@@ -90,7 +76,18 @@ class Replay:
     @property
     def half_width(self) -> FloatArray:
         """Half a 95 % confidence interval of ``final`` (n_policies,); NaN after one order."""
-        return half_width(self.result.final) / self.result.horizon
+        halves = half_widths(self.covariance, self.result.n_instances)
+        return halves[[self.labels.index(name) for name in self.result.policies]]
+
+    @property
+    def late(self) -> FloatArray:
+        """Mean regret per decision over the last quarter of the rows (n_policies,)."""
+        steps, mean = self.result.steps, self.result.mean
+        first = int(np.searchsorted(steps, (1 - LATE) * steps[-1], side="right")) - 1
+        if first < 0 or steps[first] == steps[-1]:
+            return self.final
+        recent: FloatArray = (mean[:, -1] - mean[:, first]) / (steps[-1] - steps[first])
+        return recent
 
     @property
     def pull_shares(self) -> FloatArray:
@@ -99,13 +96,13 @@ class Replay:
         return shares
 
     def reasons(self, policy: str) -> list[tuple[str, int, float, str]]:
-        """Of a Greedy-First: per culprit arm its name, switches, median round and direction."""
+        """Of a Greedy-First: per arm with an alarm its name, orders, median round, direction."""
         place = self.result.policies.index(policy)
         found = []
         for arm, name in enumerate(self.arms):
-            here = self.result.culprit[:, place] == arm
+            here = (self.result.culprit[:, place] == arm) & (self.result.alarmed_at[:, place] > 0)
             if here.any():
-                rounds = float(np.median(self.result.switched_at[here, place]))
+                rounds = float(np.median(self.result.alarmed_at[here, place]))
                 direction = self._direction(self.result.weakest[here, place])
                 found.append((name, int(here.sum()), rounds, direction))
         return sorted(found, key=lambda row: -row[1])
@@ -117,6 +114,13 @@ class Replay:
         columns = self.schema.feature_names
         return ", ".join(f"{columns[i]} ({weights[i]:.2f})" for i in order if weights[i] > 0.01)
 
+    def alarms(self, policy: str) -> str:
+        """In how many orders a Greedy-First ended with an arm that starves; "" for others."""
+        place = self.result.policies.index(policy)
+        if not self.result.watched[place]:
+            return ""
+        return str(int(np.count_nonzero(self.result.alarmed_at[:, place])))
+
     def table(self) -> str:
         """For a terminal, best first."""
         what = "wrong decisions" if self.counts_errors else "regret per decision"
@@ -124,30 +128,23 @@ class Replay:
         orders = counted(self.result.n_instances, "order")
         table = Table(title=escape(f"{self.source}: {rows}, {orders}"))
         table.add_column("policy")
-        for heading in (what, "± (95 %)", "switched"):
+        for heading in (what, "± (95 %)", "last quarter", "alarms"):
             table.add_column(heading, justify="right")
         for place in np.argsort(self.final, kind="stable"):
             name = self.result.policies[place]
-            cells = self.cells(int(place))
-            table.add_row(escape(name), *cells, str(self.result.switches.get(name, "")))
+            table.add_row(escape(name), *self.cells(int(place)), self.alarms(name))
         text = io.StringIO()
         Console(file=text, width=100).print(table)
         return text.getvalue().rstrip()
 
-    def cells(self, place: int) -> tuple[str, str]:
-        """A policy's cost and its half-width, as people read them; "" if there is none."""
-        value, half = self.final[place], self.half_width[place]
-        shown, digits = (f"{value:.1%}", ".1%") if self.counts_errors else (f"{value:.4g}", ".2g")
-        return shown, half_width_text(half, digits)
+    def cells(self, place: int) -> tuple[str, str, str]:
+        """A policy's cost, its half-width ("" if there is none) and its cost of late."""
+        half = half_width_text(self.half_width[place], ".1%" if self.counts_errors else ".2g")
+        return self.amount(self.final[place]), half, self.amount(self.late[place])
 
-
-def half_width(values: FloatArray) -> FloatArray:
-    """Half a 95 % confidence interval of means over the orders (n_orders, ...), by Student's t."""
-    n = len(values)
-    if n < 2:
-        return np.full(values.shape[1:], np.nan)
-    half: FloatArray = stdtrit(n - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    return half
+    def amount(self, cost: float) -> str:
+        """A cost per decision, as people read it."""
+        return f"{cost:.1%}" if self.counts_errors else f"{cost:.4g}"
 
 
 def replay_table(
@@ -157,12 +154,13 @@ def replay_table(
     source: str = "table",
     drop: tuple[str, ...] = (),
     categorical: tuple[str, ...] = (),
-    intercept: bool = False,
+    intercept: bool = True,
     standardise: bool = False,
     normalise: bool = False,
     impute: str | None = None,
     costs: tuple[FloatArray, tuple[str, ...]] | None = None,
-    policies: Mapping[str, Policy] | None = None,
+    policies: Mapping[str, Policy] | Sequence[str] | None = None,
+    initial_pulls: int = 1,
     permutations: int = 20,
     seed: int = 10,
     n_jobs: int = 1,
@@ -179,7 +177,7 @@ def replay_table(
     source
         Its name, for reports.
     drop, categorical, intercept, standardise, impute
-        As in :func:`greedyfirst.tables.infer_schema`.
+        As in :func:`greedyfirst.tables.infer_schema`; there is an intercept unless told otherwise.
     normalise
         Divide each encoded row by its length, as the paper does.
     costs
@@ -187,13 +185,17 @@ def replay_table(
         Policies meet them divided by the difference of the largest and the smallest, so that the
         currency decides nothing; regrets are in the unit given.
     policies
-        By name; `default_policies` if not given.
+        By name, or names of `default_policies`, which are played if none are given.
+    initial_pulls
+        First pulls of each arm, by the default policies that make them. The verdict is tried with
+        1, 2 and 5 as well.
     permutations
         Random orders of the rows.
     seed, n_jobs
         As in :func:`greedyfirst.simulate`.
     """
     whole_number("permutations", permutations, at_least=1)
+    whole_number("initial_pulls", initial_pulls, at_least=0)
     codes, classes = read_labels(frame, label)
     schema = infer_schema(
         frame,
@@ -205,32 +207,79 @@ def replay_table(
         impute=impute,
     )
     per_class, arms = _rewards(costs, classes)
-    _check_size(schema, len(arms))
-    contexts = _contexts(frame, schema, normalise=normalise)
-    # Margins, priors and noise of policies are absolute: they are meant for rewards about 1.
+    check_size(schema, len(arms))
+    contexts = encoded_contexts(frame, schema, normalise=normalise)
+    # Policies of the user's own may have margins and priors meant for rewards about 1.
     unit = float(per_class.max() - per_class.min()) or 1.0
     rewards = (per_class / unit)[codes]
     contexts.flags.writeable = False  # so that the problem need not copy them
     problem = TableProblem(contexts=contexts, rewards=rewards, shuffle=True)
-    best = int(rewards.sum(axis=0).argmax())
-    chosen = default_policies(schema.n_features, best) if policies is None else policies
+    shown, tried = _policies(policies, problem, yes_no=costs is None, initial_pulls=initial_pulls)
+    played = {**shown, **_variants(shown, initial_pulls, tried)}
+    gathered = RowCosts(problem, len(played), seed)
     result = simulate(
         problem,
-        chosen,
+        played,
         n_instances=permutations,
         horizon=problem.n_rows,
         seed=seed,
         n_jobs=n_jobs,
+        collect=gathered.add,
     )
+    result = _in_unit(result, unit)
+    per_decision = result.final / problem.n_rows
+    best = rewards.argmax(axis=1)
     return Replay(
         source=source,
-        result=_in_unit(result, unit),
+        result=result.only(tuple(shown)),
         schema=schema,
         arms=arms,
-        policies=dict(chosen),
+        policies=shown,
+        arm_shares=np.bincount(best, minlength=len(arms)) / problem.n_rows,
+        labels=result.policies,
+        costs=per_decision.mean(axis=0),
+        covariance=gathered.covariance(per_decision, unit),
+        initial_pulls=initial_pulls,
+        tried_pulls=tried,
+        unit=unit,
         counts_errors=costs is None,
         seems_costs=own_arm_pays_least(per_class, classes, arms),
     )
+
+
+def _policies(
+    given: Mapping[str, Policy] | Sequence[str] | None,
+    problem: TableProblem,
+    *,
+    yes_no: bool,
+    initial_pulls: int,
+) -> tuple[dict[str, Policy], tuple[int, ...]]:
+    """The policies to show, and the first pulls that the verdict is tried with."""
+    if isinstance(given, Mapping):
+        return dict(given), ()
+    rewards = np.asarray(problem.rewards)
+    usual = default_policies(
+        problem.n_rows,
+        problem.n_features,
+        int(rewards.sum(axis=0).argmax()),
+        yes_no=yes_no,
+        initial_pulls=initial_pulls,
+    )
+    shown = usual if given is None else chosen_policies(usual, given)
+    return shown, tuple(sorted({initial_pulls, *FIRST_PULLS}))
+
+
+def _variants(
+    shown: Mapping[str, Policy], initial_pulls: int, tried: Sequence[int]
+) -> dict[str, Policy]:
+    """The policies that make first pulls, with other numbers of them."""
+    return {
+        variant(name, pulls): with_first_pulls(policy, pulls)
+        for pulls in tried
+        if pulls != initial_pulls
+        for name, policy in shown.items()
+        if pulls_first(policy)
+    }
 
 
 def _rewards(
@@ -253,52 +302,3 @@ def _in_unit(result: SimulationResult, unit: float) -> SimulationResult:
         half_width=unit * result.half_width,
         final=unit * result.final,
     )
-
-
-def _check_size(schema: Schema, n_arms: int) -> None:
-    """Refuse a table whose Gram matrices would take gigabytes, and hours."""
-    d = schema.n_features
-    if n_arms * d**2 <= MOST_CELLS:
-        return
-    widest = max(schema.features, key=lambda each: len(each.encoded_names(schema.intercept)))
-    width = len(widest.encoded_names(schema.intercept))
-    advice = f"; {widest.name!r} alone makes {width}: drop it, or merge its levels"
-    raise ValueError(
-        f"{n_arms} arms with {d} encoded columns are too many: arms × columns² may be "
-        f"{MOST_CELLS:,} at most{advice if width > 1 else ''}"
-    )
-
-
-def _contexts(frame: pandas.DataFrame, schema: Schema, *, normalise: bool) -> FloatArray:
-    """The encoded rows (n, d)."""
-    contexts = schema.encode(frame)
-    if normalise:
-        zero = ~contexts.any(axis=1)
-        if zero.any():
-            raise ValueError(
-                f"data row {first_row(zero)} is 0 in every column, so it has no length to be "
-                "divided by; add an intercept or do not normalise"
-            )
-        normalise_rows(contexts)
-    _check_units(contexts, schema.feature_names)
-    return contexts
-
-
-def _check_units(contexts: FloatArray, columns: Sequence[str]) -> None:
-    """Refuse columns so large, or so much larger than another, that rounding would decide."""
-    largest = np.maximum(contexts.max(axis=0), -contexts.min(axis=0))
-    if largest.max() > LARGEST_CONTEXT:
-        column = int(largest.argmax())
-        raise ValueError(
-            f"column {columns[column]!r} has values up to {largest[column]:.3g}, "
-            "whose squares are not finite; standardise it or change its unit"
-        )
-    used = np.flatnonzero(largest)
-    # In its own unit, so that no square of a column vanishes.
-    sizes = [largest[i] * np.linalg.norm(contexts[:, i] / largest[i]) for i in used]
-    high, low = int(np.argmax(sizes)), int(np.argmin(sizes))
-    if sizes[high] / LARGEST_RATIO > sizes[low]:
-        raise ValueError(
-            f"column {columns[used[high]]!r} is {sizes[high] / sizes[low]:.0e} times larger than "
-            f"{columns[used[low]]!r}: give standardise=True (--standardise) or change its unit"
-        )

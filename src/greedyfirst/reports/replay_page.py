@@ -9,7 +9,8 @@ import numpy as np
 
 from greedyfirst.experiments.experiment import write_curves
 from greedyfirst.files.pictures import add_legend, save_picture, shortened
-from greedyfirst.replay.replay import GREEDY_FIRST, Replay
+from greedyfirst.replay.played import GREEDY_FIRST, MEANINGS
+from greedyfirst.replay.replay import LATE, Replay
 from greedyfirst.replay.verdict import verdict
 from greedyfirst.reports.html_page import HtmlPage
 from greedyfirst.validation import FloatArray
@@ -23,8 +24,13 @@ COLOURS, GREY = 10, "#d0d0d0"
 TITLE_LENGTH = 50  # characters
 
 
-def write_replay(replay: Replay, directory: Path, *, name: str) -> list[Path]:
-    """NAME-replay.csv, .png, .html and -schema.json in ``directory``; their paths."""
+def write_replay(
+    replay: Replay, directory: Path, *, name: str, command: str | None = None
+) -> list[Path]:
+    """NAME-replay.csv, .png, .html and -schema.json in ``directory``; their paths.
+
+    The page shows the ``command`` that made it, if it is given.
+    """
     table, picture, page, schema = (
         directory / f"{name}-{ending}"
         for ending in ("replay.csv", "replay.png", "replay.html", "schema.json")
@@ -32,7 +38,7 @@ def write_replay(replay: Replay, directory: Path, *, name: str) -> list[Path]:
     write_curves(replay.result, table, per_decision=True)
     title = shortened(replay.source, TITLE_LENGTH)
     save_picture(lambda figure: draw_curves(replay, figure.add_subplot(), title=title), picture)
-    _write_page(replay, page)
+    _write_page(replay, page, command)
     replay.schema.save(schema)
     return [table, picture, page, schema]
 
@@ -43,33 +49,59 @@ def measure(replay: Replay) -> str:
 
 
 def draw_curves(replay: Replay, axes: Axes, *, title: str | None = None) -> None:
-    """What each policy has cost so far, per decision."""
+    """What each policy has cost so far, per decision, and where first pulls end."""
     replay.result.plot(axes, title=title, per_decision=measure(replay))
+    end = replay.initial_pulls * len(replay.arms)
+    if end > 0 and replay.tried_pulls:
+        axes.axvline(end, color="0.6", linewidth=1.0, linestyle=":")
 
 
-def _write_page(replay: Replay, path: Path) -> None:
+def draw_recent(replay: Replay, axes: Axes) -> None:
+    """What each policy costs per decision over the last tenth of the points."""
+    result = replay.result
+    back = max(len(result.steps) // 10, 1)
+    steps, mean = result.steps, result.mean
+    for place, name in enumerate(result.policies):
+        recent = (mean[place, back:] - mean[place, :-back]) / (steps[back:] - steps[:-back])
+        axes.plot(steps[back:], recent, label=shortened(name), linewidth=1.4)
+    axes.set_xlabel("decisions")
+    axes.set_ylabel(f"{measure(replay)}, lately")
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    lines, names = axes.get_legend_handles_labels()
+    add_legend(axes, lines, names, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _write_page(replay: Replay, path: Path, command: str | None) -> None:
     result = replay.result
     page = HtmlPage(f"Would greedy have been enough on {replay.source}?")
     for sentence in verdict(replay):
         page.verdict(sentence)
+    _describe(replay, page, command)
     page.heading("What each policy costs")
     page.paragraph(
         f"{result.horizon} rows in one random order, the same for all policies; one order has no ±."
         if result.n_instances == 1
         else f"{result.horizon} rows in {result.n_instances} random orders, the same for all "
-        "policies; ± is half a 95 % confidence interval."
+        "policies; ± is half a 95 % confidence interval, over orders and over the sample of rows."
     )
     page.table(
-        ["policy", measure(replay), "±", "switched"],
+        ["policy", measure(replay), "±", f"last {LATE:.0%}", "alarms", "what it does"],
         [
-            [name, *replay.cells(place), str(result.switches.get(name, ""))]
+            [name, *replay.cells(place), replay.alarms(name), MEANINGS.get(name, "")]
             for place, name in _in_order(replay)
         ],
     )
     page.picture(
         lambda axes: draw_curves(replay, axes),
-        text=f"{measure(replay)} against decisions, for each policy",
+        text=f"{measure(replay)} so far against decisions; the dotted line: first pulls end",
     )
+    if len(result.steps) > 1:
+        page.heading("What each policy costs of late")
+        page.picture(
+            lambda axes: draw_recent(replay, axes),
+            text=f"{measure(replay)} of late against decisions, for each policy",
+        )
     page.heading("How often each arm was chosen")
     page.table(
         ["policy", *replay.arms],
@@ -80,15 +112,41 @@ def _write_page(replay: Replay, path: Path) -> None:
     )
     page.picture(lambda axes: draw_shares(replay, axes), text="Share of pulls of each arm")
     if GREEDY_FIRST in result.policies and replay.reasons(GREEDY_FIRST):
-        page.heading("Why Greedy-First switched")
+        page.heading("Which arms starved")
+        page.paragraph(
+            "An arm starves while it has too few samples in some direction of the contexts: "
+            "Greedy-First then gives it the benefit of the doubt."
+        )
         page.table(
-            ["arm", "orders", "median round", "samples say least about"],
+            ["arm", "orders", "since decision (median)", "samples say least about"],
             [
                 [arm, str(count), f"{rounds:.0f}", direction]
                 for arm, count, rounds, direction in replay.reasons(GREEDY_FIRST)
             ],
         )
     page.write(path, footer=f"greedyfirst {__version__}, seed {result.seed}")
+
+
+def _describe(replay: Replay, page: HtmlPage, command: str | None) -> None:
+    """What was played on what."""
+    page.heading("What was replayed")
+    pulls = replay.initial_pulls
+    rows = [
+        ["rows", f"{replay.result.horizon:,}"],
+        ["arms (K)", str(len(replay.arms))],
+        ["features (d), encoded", str(replay.schema.n_features)],
+        ["intercept", "yes" if replay.schema.intercept else "no"],
+    ]
+    if replay.tried_pulls:
+        rows.append(["first pulls of each arm", f"{pulls}: the first {pulls * len(replay.arms)}"])
+    if command is not None:
+        rows.append(["command", command])
+    page.table(["", ""], rows)
+    best = "its class" if replay.counts_errors else "it pays most"
+    page.table(
+        ["arm", f"share of rows: {best}"],
+        [[arm, f"{share:.1%}"] for arm, share in zip(replay.arms, replay.arm_shares, strict=True)],
+    )
 
 
 def _in_order(replay: Replay) -> list[tuple[int, str]]:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
 from greedyfirst.validation import FloatArray, IntArray
+
+SmallIntArray = NDArray[np.int16]
 
 
 def play(
@@ -20,12 +25,13 @@ def play(
     grid: IntArray,
     curve: FloatArray,
     pulls: FloatArray,
+    arms: SmallIntArray,
 ) -> float:
     """Play all rounds of one instance.
 
     ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
     summed up to round grid[g] goes to curve[g], that of all rounds is returned; ``pulls`` (n_arms,)
-    counts how often each arm was played.
+    counts how often each arm was played; ``arms`` (horizon,) or empty gets the arm of each round.
     """
     total = 0.0
     point = 0
@@ -37,6 +43,8 @@ def play(
             arm = select(state.scores, eligible, seed, step)
         total += regrets[t, arm]
         pulls[arm] += 1.0
+        if t < arms.shape[0]:
+            arms[t] = arm
         if point < grid.shape[0] and grid[point] == step:
             curve[point] = total
             point += 1

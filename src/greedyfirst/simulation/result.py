@@ -49,6 +49,7 @@ class SimulationResult:
     weakest: (
         FloatArray  # (n_instances, n_policies, n_features) that arm's weakest direction, else 0
     )
+    alarmed_at: NDArray[np.int64]  # (n_instances, n_policies) the round of that, 0 for none
     watched: tuple[bool, ...]  # which policies are Greedy-First
     seconds: FloatArray  # (n_policies,) in the policy's kernels, summed over threads
     horizon: int
@@ -96,11 +97,31 @@ class SimulationResult:
             pulls=_beside([part.pulls for part in parts]),
             culprit=np.concatenate([part.culprit for part in parts], axis=1),
             weakest=_beside([part.weakest for part in parts]),
+            alarmed_at=np.concatenate([part.alarmed_at for part in parts], axis=1),
             watched=tuple(watched for part in parts for watched in part.watched),
             seconds=np.concatenate([part.seconds for part in parts]),
             horizon=first.horizon,
             seed=first.seed,
         )
+
+    def only(self, names: Sequence[str]) -> SimulationResult:
+        """The same simulation with these of its policies, in this order."""
+        places = [self.policies.index(name) for name in names]
+        first = {name: getattr(self, name)[places] for name in ("mean", "half_width", "seconds")}
+        second = {
+            name: getattr(self, name)[:, places]
+            for name in (
+                "final",
+                "switched_at",
+                "eigenvalue_computations",
+                "pulls",
+                "culprit",
+                "weakest",
+                "alarmed_at",
+            )
+        }
+        watched = tuple(self.watched[place] for place in places)
+        return dataclasses.replace(self, policies=tuple(names), watched=watched, **first, **second)
 
     def table(self, *, per_decision: str | None = None) -> str:
         """Mean regret at the last plotted step, best first; divided by t under another name."""
@@ -179,6 +200,8 @@ class SimulationResult:
         """The result that was saved."""
         header, arrays = data_file.read(path, "simulation")
         header["policies"], header["watched"] = tuple(header["policies"]), tuple(header["watched"])
+        # Files of release 0.1 do not have it.
+        arrays.setdefault("alarmed_at", np.zeros_like(arrays["switched_at"]))
         return cls(**header, **arrays)
 
 
@@ -199,6 +222,7 @@ _ARRAYS = (
     "pulls",
     "culprit",
     "weakest",
+    "alarmed_at",
     "seconds",
 )
 

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import islice
@@ -22,7 +22,7 @@ from greedyfirst.links.link import check_rewards
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import Policy
 from greedyfirst.problems.problem import Problem
-from greedyfirst.simulation.episode import play
+from greedyfirst.simulation.episode import SmallIntArray, play
 from greedyfirst.simulation.result import SimulationResult
 from greedyfirst.simulation.streaming import StreamingMoments
 from greedyfirst.validation import FloatArray, array, whole_number, wrong
@@ -50,7 +50,9 @@ class Outcome(NamedTuple):
     pulls: FloatArray  # (n_policies, n_arms)
     culprit: NDArray[np.int64]  # (n_policies,) the arm that tripped the test, -1 for none
     weakest: FloatArray  # (n_policies, n_features) its weakest direction, 0 for none
+    alarmed_at: NDArray[np.int64]  # (n_policies,) the round at which it did, 0 for none
     seconds: FloatArray  # (n_policies,)
+    arms: SmallIntArray  # (n_policies, horizon) the arm of each round, or (n_policies, 0)
 
 
 class Place(NamedTuple):
@@ -80,9 +82,11 @@ class Bench:
         seed: int,
         grid: NDArray[np.int64],
         horizon: int,
+        collected: int = 0,
     ) -> None:
         self.problem, self.policies = problem, policies
         self.seed, self.grid, self.horizon = seed, grid, horizon
+        self.collected = collected
         n_arms, n_features = problem.n_arms, problem.n_features
         self.eligible = np.ones(n_arms)
         told = self._informed(0)
@@ -103,6 +107,7 @@ class Bench:
                 np.zeros(0, np.int64),
                 np.zeros(0),
                 np.zeros(n_arms),
+                np.zeros(0, np.int16),
             )
             in_python = not policy.is_compiled()
             self.places.append(Place(loop, options, state, buffer, buffer.copy(), in_python))
@@ -134,7 +139,8 @@ class Bench:
         curves, final, seconds = np.zeros((n, len(grid))), np.zeros(n), np.zeros(n)
         switched_at, eigenvalues = np.zeros(n, np.int64), np.zeros(n, np.int64)
         culprit, weakest = np.full(n, -1), np.zeros((n, self.problem.n_features))
-        pulls = np.zeros((n, self.problem.n_arms))
+        pulls, alarmed_at = np.zeros((n, self.problem.n_arms)), np.zeros(n, np.int64)
+        arms = np.zeros((n, self.collected), np.int16)
         told = self._informed(instance)
         for number, (policy, place) in enumerate(zip(told, self.places, strict=True)):
             options = place.options
@@ -150,6 +156,7 @@ class Bench:
                 grid,
                 curves[number],
                 pulls[number],
+                arms[number],
             )
             seconds[number] = time.perf_counter() - start
             watch = policy.watch(place.state)
@@ -159,7 +166,19 @@ class Bench:
                 culprit[number] = watch.culprit
                 if watch.culprit >= 0:
                     weakest[number] = watch.weakest[watch.culprit]
-        return Outcome(curves, final, switched_at, eigenvalues, pulls, culprit, weakest, seconds)
+                    alarmed_at[number] = watch.tripped_at[watch.culprit]
+        return Outcome(
+            curves,
+            final,
+            switched_at,
+            eigenvalues,
+            pulls,
+            culprit,
+            weakest,
+            alarmed_at,
+            seconds,
+            arms,
+        )
 
     def _checked(self, draw: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The tables of a draw, as the kernels need them: they read without looking."""
@@ -188,6 +207,7 @@ def simulate(
     n_jobs: int = 1,
     chunk_size: int | None = None,
     progress: bool | None = None,
+    collect: Callable[[int, SmallIntArray], None] | None = None,
 ) -> SimulationResult:
     """Run every policy on the same instances of a problem.
 
@@ -208,6 +228,9 @@ def simulate(
         Instances handed to a thread at a time.
     progress
         Whether to show a progress bar; ``None`` shows it on a terminal.
+    collect
+        Called for each instance, in their order, with its number and the arm that each policy took
+        in each round (n_policies, horizon).
 
     Returns
     -------
@@ -239,9 +262,15 @@ def simulate(
     culprit = np.full((n_instances, len(labels)), -1)
     pulls = np.zeros((n_instances, len(labels), problem.n_arms))
     weakest = np.zeros((n_instances, len(labels), problem.n_features))
+    alarmed_at = np.zeros((n_instances, len(labels)), np.int64)
     seconds = np.zeros(len(labels))
+    collected = 0 if collect is None else horizon
+    players = list(policies.values())
     outcomes = _outcomes(
-        problem, list(policies.values()), seed, grid, horizon, n_instances, n_jobs, chunk_size
+        lambda: Bench(problem, players, seed, grid, horizon, collected),
+        n_instances,
+        n_jobs,
+        chunk_size,
     )
     with _progress(progress) as bar:
         task = None if bar is None else bar.add_task("compiling", total=n_instances)
@@ -252,7 +281,9 @@ def simulate(
             final[instance], switched_at[instance] = outcome.final, outcome.switched_at
             eigenvalues[instance] = outcome.eigenvalues
             pulls[instance], culprit[instance] = outcome.pulls, outcome.culprit
-            weakest[instance] = outcome.weakest
+            weakest[instance], alarmed_at[instance] = outcome.weakest, outcome.alarmed_at
+            if collect is not None:
+                collect(instance, outcome.arms)
             seconds += outcome.seconds
             if bar is not None:
                 bar.advance(task)
@@ -268,6 +299,7 @@ def simulate(
         pulls=pulls,
         culprit=culprit,
         weakest=weakest,
+        alarmed_at=alarmed_at,
         watched=tuple(watched),
         seconds=seconds,
         horizon=horizon,
@@ -294,14 +326,7 @@ def _progress(wanted: bool | None) -> Any:
 
 
 def _outcomes(
-    problem: Problem,
-    policies: list[Policy],
-    seed: int,
-    grid: NDArray[np.int64],
-    horizon: int,
-    n_instances: int,
-    n_jobs: int,
-    chunk_size: int,
+    make_bench: Callable[[], Bench], n_instances: int, n_jobs: int, chunk_size: int
 ) -> Iterator[Outcome]:
     """Outcomes in the order of the instances; few are held at a time.
 
@@ -309,11 +334,11 @@ def _outcomes(
     """
     local = threading.local()
     stopping = threading.Event()
-    local.bench = Bench(problem, policies, seed, grid, horizon)
+    local.bench = make_bench()
 
     def work(first: int) -> list[Outcome]:
         if not hasattr(local, "bench"):
-            local.bench = Bench(problem, policies, seed, grid, horizon)
+            local.bench = make_bench()
         done: list[Outcome] = []
         for instance in range(first, min(first + chunk_size, n_instances)):
             if stopping.is_set():
