@@ -133,6 +133,7 @@ def part(result, places, **changes):
         pulls=result.pulls[:, places],
         culprit=result.culprit[:, places],
         weakest=result.weakest[:, places],
+        alarmed_at=result.alarmed_at[:, places],
         **changes,
     )
 
