@@ -105,19 +105,60 @@ def test_an_intercept_or_a_label_left_in_is_found(greedyfirst, tmp_path):
     write_contexts(tmp_path / "patients.csv")
     code, said, _ = greedyfirst("diversity", "patients.csv", "--intercept", "--png")
     assert code == 0
-    assert "intercept" in said
-    assert "\nNo" in said
+    assert said.startswith("No: λ₀ = 0, because intercept is the same in every row.")
+    assert "The other columns alone are diverse" in said
     assert "no picture" in said
+    said = greedyfirst("diversity", "patients.csv", "--intercept", "--normalise")[1]
+    assert "because intercept never changes sign" in said
+    assert "--standardise" not in said  # centring would not help
     write_contexts(tmp_path / "old.csv", shift=10.0)
-    assert "\nNo" in greedyfirst("diversity", "old.csv")[1]
-    assert "\nNo" not in greedyfirst("diversity", "old.csv", "--standardise")[1]
+    assert greedyfirst("diversity", "old.csv")[1].startswith("No: ")
+    assert greedyfirst("diversity", "old.csv", "--standardise")[1].startswith("Yes")
+
+
+def write_columns(path, **columns):
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_constant_columns_of_a_table(greedyfirst, tmp_path):
+    a, b = np.random.default_rng(0).normal(size=(2, 100))
+    write_columns(tmp_path / "table.csv", a=a, b=b, k=[5] * 100, z=[0] * 100, s=["x"] * 100)
+    code, said, errors = greedyfirst("diversity", "table.csv", "--html", "--out", "made")
+    assert (code, errors) == (0, "")
+    assert "- k is 5 in every row. A constant (an intercept) makes λ₀ = 0" in said
+    assert "- Left out, since constant as the intercept is: s." in said
+    assert "- Left out, since 0 in every row: z." in said
+    assert "since 0 in every row: z." in (tmp_path / "made" / "table-diversity.html").read_text()
+    said = greedyfirst("diversity", "table.csv", "--drop", "k", "--drop", "s")[1]
+    assert said.startswith("Yes")
+
+
+def test_the_dummies_of_a_category_are_one_finding(greedyfirst, tmp_path):
+    rng = np.random.default_rng(0)
+    city = [f"city{i:02d}" for i in rng.permutation(np.arange(1200) % 60)]
+    write_columns(tmp_path / "table.csv", city=city, sex=rng.choice(["f", "m"], 1200))
+    said = greedyfirst("diversity", "table.csv", "--html", "--out", "made")[1]
+    assert said.startswith("No: λ₀ = 0, because dummies of city and sex are never negative.")
+    assert said.count("\n- ") == 2  # the dummies, and that they are collinear
+    assert "- 62 dummies of city and sex (city=city00, city=city01, …): " in said
+    page = (tmp_path / "made" / "table-diversity.html").read_text()
+    assert page.count("<li>") == 2
+    assert "That does not mean that greedy fails" in page
+
+
+def test_help_of_diversity_shows_examples(greedyfirst):
+    code, said, _ = greedyfirst("diversity", "--help")
+    assert code == 0
+    assert "Examples: greedyfirst diversity patients.csv --label dose" in " ".join(said.split())
 
 
 def test_a_table_without_a_header(greedyfirst, tmp_path):
     (tmp_path / "plain.csv").write_text("1,-2\n-1,2\n2,1\n-2,-1\n0.5,3\n")
     code, said, _ = greedyfirst("diversity", "plain.csv", "--no-header")
     assert code == 0
-    assert "rows, columns, rank           5, 2, 2" in said
+    assert f"{'rows':<28}5\n{'columns':<28}2\n" in said
 
 
 @pytest.mark.parametrize(
@@ -128,9 +169,16 @@ def test_a_table_without_a_header(greedyfirst, tmp_path):
         (["patients.csv", "--drop", "height"], "height"),
         (["patients.csv", "--impute", "magic"], "impute"),
         (["empty.csv"], "empty.csv is empty"),
+        (["zeros.csv"], "every column of zeros.csv is the same in every row"),
+        (["one.csv"], "one.csv has 1 row, expected at least 2"),
+        (["huge.csv"], "column 'a' has numbers of the size 1e+200"),
+        (["patients.csv", "--seed", "-1"], "--seed must be a whole number"),
     ],
 )
 def test_diversity_refuses_in_one_sentence(greedyfirst, tmp_path, arguments, expected):
+    write_columns(tmp_path / "zeros.csv", a=[0, 0, 0], b=[0, 0, 0])
+    write_columns(tmp_path / "one.csv", a=[1], b=[2])
+    write_columns(tmp_path / "huge.csv", a=["1e200", "-1e200", "3"], b=[1, -2, 3])
     write_contexts(tmp_path / "patients.csv")
     (tmp_path / "empty.csv").write_text("")
     code, said, errors = greedyfirst("diversity", *arguments)

@@ -1,9 +1,10 @@
-"""`greedyfirst diversity`: is greedy safe on these contexts?"""
+"""`greedyfirst diversity`: is greedy promised to work on these contexts?"""
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +21,13 @@ from greedyfirst.cli.table_options import (
 from greedyfirst.files.pictures import save_picture
 from greedyfirst.validation import whole_number
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @app.command(
-    epilog="Example: [bold]greedyfirst diversity patients.csv --label dose --standardise[/bold]"
+    epilog="Examples: [bold]greedyfirst diversity patients.csv --label dose[/bold], "
+    "[bold]greedyfirst diversity patients.csv --label dose --standardise --html[/bold]"
 )
 def diversity(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet table, one context a row.")],
@@ -41,7 +46,10 @@ def diversity(
     seed: Seed = 10,
     out: Out = Path("figures"),
 ) -> None:
-    """Whether the contexts of a table are diverse enough for greedy, and where they are not."""
+    """Are the contexts of a table so diverse that greedy is promised to work, and if not, why?
+
+    A "no" does not mean that greedy fails: an arm may starve. GreedyFirst explores only such arms.
+    """
     # Slow to import, and no other command needs them.
     from greedyfirst.reports.diversity_page import write_diversity_page
     from greedyfirst.tables import infer_schema, normalise_rows, read_table
@@ -49,30 +57,80 @@ def diversity(
 
     whole_number("--seed", seed, at_least=0)
     frame = read_table(file, header=not no_header)
+    constant, zero = _constant_columns(frame, {*(drop or ()), label}, file.name)
     schema = infer_schema(
         frame,
         label=label,
-        drop=tuple(drop or ()),
-        categorical=tuple(categorical or ()),
-        intercept=intercept,
+        drop=(*(drop or ()), *constant, *zero),
+        categorical=tuple(name for name in categorical or () if name not in {*constant, *zero}),
+        intercept=intercept or bool(constant),
         standardise=standardise,
         impute=impute,
     )
     contexts = schema.encode(frame)
+    names = list(schema.feature_names)
+    if constant and not intercept:
+        names[0], contexts[:, 0] = _as_column(*next(iter(constant.items())))
     del frame
     if normalise:
         contexts = normalise_rows(contexts)
-    found = measure_diversity(contexts, feature_names=schema.feature_names, seed=seed)
-    typer.echo(str(found))
+    found = measure_diversity(contexts, feature_names=names, seed=seed)
+    notes = _describe_left_out(list(constant)[not intercept :], zero)
+    typer.echo("\n".join([str(found), *(f"- {note}" for note in notes)]))
     if html or png:
         out.mkdir(parents=True, exist_ok=True)
     if html:
         page = out / f"{output_name(file)}-diversity.html"
-        write_diversity_page(found, page, source=file.name)
+        write_diversity_page(found, page, source=file.name, notes=notes)
         typer.echo(page)
     if png and not len(found.profile):
-        typer.echo("no picture: λ₀ is exactly 0, and there are no other halves to compare it with")
+        typer.echo(
+            "no picture: λ₀ = 0 by single columns, so that no halves of the contexts were compared"
+        )
     elif png:
         picture = out / f"{output_name(file)}-diversity.png"
         save_picture(lambda figure: found.plot(figure.add_subplot()), picture)
         typer.echo(picture)
+
+
+def _constant_columns(
+    frame: pd.DataFrame, others: set[str | None], file: str
+) -> tuple[dict[str, object], list[str]]:
+    """Columns that are the same in every row, with the value; and those that are 0 in every row."""
+    if len(frame) < 2:
+        raise ValueError(f"{file} has {len(frame)} row, expected at least 2 contexts")
+    constant: dict[str, object] = {}
+    zero: list[str] = []
+    columns = [name for name in frame.columns if str(name) not in others]
+    for name in columns:
+        column = frame[name]
+        first = column.iloc[0]
+        if not column.isna().any() and bool((column == first).all()):
+            if first == 0:
+                zero.append(str(name))
+            else:
+                constant[str(name)] = first
+    if columns and len(constant) + len(zero) == len(columns):
+        raise ValueError(
+            f"every column of {file} is the same in every row, so that there is no diversity to "
+            "measure; expected a column that varies"
+        )
+    return constant, zero
+
+
+def _as_column(name: str, value: object) -> tuple[str, float]:
+    """A constant as a column of contexts: a number as it is, else the dummy of its one level."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return name, float(value)
+    return f"{name}={value}", 1.0
+
+
+def _describe_left_out(constant: list[str], zero: list[str]) -> list[str]:
+    from greedyfirst.theory.diversity.column_sentences import listed
+
+    notes = []
+    if constant:
+        notes.append(f"Left out, since constant as the intercept is: {listed(constant)}.")
+    if zero:
+        notes.append(f"Left out, since 0 in every row: {listed(zero)}.")
+    return notes

@@ -61,8 +61,8 @@ def test_intercept_is_exactly_zero_with_its_witness(d):
     np.testing.assert_array_equal(found.witness, -np.eye(d + 1)[0])
     np.testing.assert_array_equal(found.weakest, np.eye(d + 1)[0])
     assert found.kept_rows == 0
-    assert "one is 1 in every row, an intercept" in found.violations[0]
-    assert found.verdict().startswith("No.")
+    assert found.violations[0].startswith("one is 1 in every row.")
+    assert found.verdict().startswith("No: λ₀ = 0, because one is the same in every row.")
 
 
 def test_a_column_that_is_never_negative():
@@ -72,11 +72,11 @@ def test_a_column_that_is_never_negative():
     assert found.upper == 0.0
     np.testing.assert_array_equal(found.witness, [0.0, -1.0])
     assert found.kept_rows == int((rows[:, 1] == 0).sum())
-    assert "treated is never below 0 (from 0 to 1)" in found.violations[0]
-    assert "say nothing about the direction +1·treated" in found.verdict()
+    assert found.violations[0].startswith("treated is 0 or 1: ")
+    assert "because treated never changes sign" in found.verdict()
     negative = measure_diversity(-rows)
     np.testing.assert_array_equal(negative.witness, [0.0, 1.0])
-    assert "x1 is never above 0" in negative.violations[0]
+    assert negative.violations[0].startswith("x1 never changes sign (from -1 to 0)")
 
 
 def test_hidden_intercept_is_found():
@@ -87,7 +87,7 @@ def test_hidden_intercept_is_found():
     found = measure_diversity(rows)
     assert found.upper == 0.0
     assert not (rows @ found.witness >= 0.0).any()
-    assert "a combination of columns has one sign" in found.violations[0]
+    assert "because a combination of columns has one sign" in found.verdict()
 
 
 def test_collinear_columns_are_named_and_left_out():
@@ -97,8 +97,9 @@ def test_collinear_columns_are_named_and_left_out():
     found = measure_diversity(rows, feature_names=["a", "b", "c", "e", "z"])
     assert found.rank == 3
     assert found.violations == (
-        "z is 0 in every row",
-        "e is a combination of other columns: e = 2·a - b",
+        "z is 0 in every row and tells nothing.",
+        "1 column is a combination of others: e = 2·a - b. λ₀ is that of the 3 dimensions that the "
+        "rows span.",
     )
     # u and v lie in the span, and the values are those of these vectors.
     for direction in (found.witness, found.weakest):
@@ -242,8 +243,8 @@ def test_table_verdict_and_plot(d):
     rows = UniformBall(n_features=d).sample(np.random.default_rng(0), 20_000)
     found = measure_diversity(rows)
     text = str(found)
-    assert f"20000, {d}, {d}" in text
-    assert found.verdict() in text
+    assert f"{'rows':<28}20000\n{'columns':<28}{d}\n" in text
+    assert text.startswith(found.verdict())
     assert found.verdict().startswith("Yes" if d < 4 else "Probably")
     assert found.share == pytest.approx(1.0, abs=0.05)
     assert len(found.profile) == 64
@@ -257,4 +258,4 @@ def test_weak_contexts_are_called_so():
     rows = np.concatenate([rng.uniform(0.1, 1.0, (50_000, 4)), rng.uniform(-1, 1, (500, 4))])
     found = measure_diversity(rows)
     assert 0.0 < found.share < 0.1
-    assert found.verdict().startswith("Hardly")
+    assert "But λ₀ is small" in found.verdict()

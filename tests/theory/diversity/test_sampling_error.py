@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from greedyfirst.problems import TruncatedGaussian, UniformBall, UniformBox
+from greedyfirst.problems import Rademacher, TruncatedGaussian, UniformBall, UniformBox
 from greedyfirst.theory import diversity_constant, measure_diversity
-from greedyfirst.theory.diversity.sampling_error import bootstrap_interval, mean_above, mean_below
+from greedyfirst.theory.diversity.sampling_error import mean_above, mean_below
 
 
 @pytest.mark.parametrize(("n", "hits"), [(50, 0), (50, 5), (200, 100), (1000, 999)])
@@ -24,28 +24,45 @@ def test_bounds_scale_with_the_limit():
     assert mean_above(1.0, 100, 1.0, np.log(0.05)) == 1.0
 
 
-def test_bootstrap_matches_the_normal_interval():
-    rng = np.random.default_rng(0)
-    values = rng.exponential(size=20_000)
-    sums = values.reshape(200, 100).sum(axis=1)
-    low, high = bootstrap_interval(sums, np.full(200, 100.0), confidence=0.95, rng=rng)
-    half = 1.96 / np.sqrt(20_000)
-    assert low == pytest.approx(values.mean() - half, abs=0.25 * half)
-    assert high == pytest.approx(values.mean() + half, abs=0.25 * half)
+CLOSED_FORMS = {
+    "ball, d = 7": UniformBall(n_features=7),
+    "box, d = 2": UniformBox(n_features=2),
+    "gaussian, d = 4": TruncatedGaussian(n_features=4, bound=1.0),
+    "signs, d = 3": Rademacher(n_features=3),
+}
 
 
-def test_bootstrap_covers_the_truth_on_rows_that_the_search_has_not_seen():
-    """Round law: E[(xᵀv)² 1{xᵀu ≥ 0}] is 1/(2(d+2)) for all u, v.
-
-    24 intervals of 95 %: 19 or more hold it but for a chance of 1e-3; the seeds are fixed.
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_the_interval_covers_the_laws_constant_and_the_estimate(name):
+    """24 intervals of 95 % for each of four laws: 19 or more of 24 hold the closed form, but for a
+    chance of 1e-3 each, 4e-3 in all, if each missed it with a chance of 5 %; the seeds are fixed.
+    The estimate is inside, always.
     """
-    law = UniformBall(n_features=7)
+    law = CLOSED_FORMS[name]
+    truth = diversity_constant(law).exact
     held = 0
     for seed in range(24):
-        rows = law.sample(np.random.default_rng(seed), 600)
-        low, high = measure_diversity(rows, n_directions=4).sampling.bootstrap
-        held += low <= 1 / 18 <= high
+        found = measure_diversity(law.sample(np.random.default_rng(seed), 400), n_directions=4)
+        assert found.sampling.lower <= found.lower <= found.upper <= found.sampling.upper
+        held += found.sampling.lower <= truth <= found.sampling.upper
     assert held >= 19
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 13])
+@pytest.mark.parametrize("n", [5, 20, 200])
+def test_the_interval_contains_its_estimate_for_any_rows(n, d):
+    """Few rows of skewed contexts in many dimensions, where a search fits its rows best."""
+    for seed in range(4):
+        rows = np.random.default_rng((seed, n, d)).exponential(size=(n, d)) - 0.8
+        found = measure_diversity(rows, n_directions=4)
+        assert found.sampling.lower <= found.lower <= found.upper <= found.sampling.upper
+
+
+def test_the_interval_is_in_the_unit_of_the_weakest_column():
+    """A column of another unit does not widen it; a bound by the longest row would."""
+    rows = UniformBox(n_features=4).sample(np.random.default_rng(0), 2000)
+    found = measure_diversity(rows * [1e5, 1.0, 1.0, 1e-5])
+    assert found.sampling.upper < 2.0 * found.upper
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -66,5 +83,4 @@ def test_shifted_contexts_refute_symmetry():
     rows = rng.uniform(-1.0, 1.0, size=(20_000, 4)) + shift
     found = measure_diversity(rows)
     assert found.is_symmetry_refuted
-    assert "refutes" in found.verdict()
     assert not measure_diversity(rows - shift).is_symmetry_refuted

@@ -49,6 +49,12 @@ class AntipodalPairs:
         if len(self._counts) > min(MOST_DISTINCT, max(PATIENCE, self._seen // 2)):
             self._counts = None
 
+    def n_distinct(self) -> int | None:
+        """How many different rows were added; None if counting has stopped."""
+        if self._counts is None:
+            return None
+        return sum(int((pair > 0).sum()) for pair in self._counts.values())
+
     def moment(self) -> FloatArray:
         """Σ min(m_x, m_{-x}) xxᵀ over the pairs (d, d)."""
         d = self._n_features

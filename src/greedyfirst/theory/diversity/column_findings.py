@@ -1,4 +1,4 @@
-"""Columns in which covariate diversity fails, as sentences with the columns' names."""
+"""Columns in which covariate diversity fails, and the span of the rows."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from greedyfirst.theory.diversity import column_sentences
+from greedyfirst.theory.diversity.column_kinds import ColumnKinds, sort_columns
 from greedyfirst.theory.diversity.row_summary import RowSummary
 from greedyfirst.validation import FloatArray
 
 # A column, scaled to unit mean square, is a combination of others when the residual of its
 # regression on them has a mean square below d times this. Sums of squares cannot resolve less.
 COLLINEAR = 1e-12
-# Coefficients of a combination below this (columns scaled) are left out of its text.
-NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnFindings:
     """Columns in which covariate diversity fails, and the span of the rows."""
 
-    #: One sentence for each finding.
+    #: One sentence or two for each kind of finding; constants come first.
     sentences: tuple[str, ...]
+    #: Why columns make λ₀ = 0, as a clause; empty where none does.
+    cause: str
     #: The column that never changes sign and so makes λ₀ = 0, None where all change it.
     one_signed: int | None
+    #: Whether that is no accident of few rows.
+    is_certain: bool
+    #: Columns that are the same number, not 0, in every row.
+    constant: tuple[int, ...]
     #: Orthonormal columns that span the rows (d, rank); the identity where rank = d.
     basis: FloatArray
 
@@ -33,42 +39,67 @@ class ColumnFindings:
         return int(self.basis.shape[1])
 
 
-def inspect_columns(summary: RowSummary, names: tuple[str, ...]) -> ColumnFindings:
+def inspect_columns(
+    summary: RowSummary, names: tuple[str, ...], *, confidence: float
+) -> ColumnFindings:
     """Find constant, one-signed and collinear columns.
 
     A column with x_j ≥ 0 in every row makes λ₀ exactly 0: u = -e_j keeps only rows with x_j = 0,
     and among them nothing is seen of v = e_j.
+
+    Constants and columns of 0 and 1 have one sign by what they are. Of other numbers, if each sign
+    were as likely as the other, one of d columns would have one sign in k non-zero rows with a
+    chance of at most 2d/2^k. Above 1 - ``confidence`` that is called an accident.
     """
-    constant: list[str] = []
-    others: list[str] = []
-    place, steadiest = None, -1.0
-    for j, name in enumerate(names):
-        low, high = float(summary.lowest[j]), float(summary.highest[j])
-        if low == high == 0.0:
-            constant.append(f"{name} is 0 in every row")
-        elif low >= 0.0 or high <= 0.0:
-            (constant if low == high else others).append(_one_signed(name, low, high))
-            # Of several such columns the one nearest to a constant is the witness; 1 if constant.
-            steadiness = min(abs(low), abs(high)) / float(np.sqrt(summary.second_moment[j, j]))
-            if steadiness > steadiest:
-                place, steadiest = j, steadiness
+    kinds = sort_columns(summary, names)
+    place = _steadiest(summary, kinds)
+    filled = summary.n_rows - summary.zeros
+    certain = any(
+        2 * len(names) * 0.5 ** filled[j] <= 1.0 - confidence for j in kinds.one_signed_numbers
+    )
     basis, combinations = _span(summary, names)
-    return ColumnFindings(
-        sentences=(*constant, *combinations, *others), one_signed=place, basis=basis
-    )
-
-
-def _one_signed(name: str, low: float, high: float) -> str:
-    if low == high:
-        return (
-            f"{name} is {low:g} in every row, an intercept: the half-space that wants it "
-            f"{'negative' if low > 0.0 else 'positive'} keeps no row"
+    sentences = [
+        column_sentences.about_constants(
+            [(names[j], float(summary.lowest[j])) for j in kinds.constant]
+        ),
+        column_sentences.about_zeros([names[j] for j in kinds.zero]),
+        column_sentences.about_dummies(kinds.dummies, names),
+        column_sentences.about_indicators([names[j] for j in kinds.indicators]),
+        column_sentences.about_one_signed(
+            [
+                # Adding 0.0 turns -0.0 into 0.0.
+                (names[j], float(summary.lowest[j]) + 0.0, float(summary.highest[j]) + 0.0)
+                for j in kinds.one_signed_numbers
+            ],
+            # A schema's intercept stays one, also where rows are divided by their lengths.
+            alone=not kinds.constant and not kinds.dummies and "intercept" not in names,
+        ),
+        column_sentences.about_span(combinations, summary.n_rows, len(names), basis.shape[1]),
+    ]
+    if place is None:
+        # Where a column has one sign, λ₀ = 0 in all units.
+        sentences.append(
+            column_sentences.about_units(np.sqrt(np.diagonal(summary.second_moment)), names)
         )
-    side, other = ("below", "negative") if low >= 0.0 else ("above", "positive")
-    return (
-        f"{name} is never {side} 0 (from {low:g} to {high:g}): the half-space that wants it "
-        f"{other} keeps no row in which it varies"
+    return ColumnFindings(
+        sentences=tuple(sentence for sentence in sentences if sentence),
+        cause=column_sentences.cause(kinds, names),
+        one_signed=place,
+        is_certain=kinds.has_one_sign_by_nature or certain,
+        constant=kinds.constant,
+        basis=basis,
     )
+
+
+def _steadiest(summary: RowSummary, kinds: ColumnKinds) -> int | None:
+    """Of the columns that never change sign the one nearest to a constant."""
+    place, steadiest = None, -1.0
+    for j in kinds.one_signed:
+        least = min(abs(float(summary.lowest[j])), abs(float(summary.highest[j])))
+        steadiness = least / float(np.sqrt(summary.second_moment[j, j]))
+        if steadiness > steadiest:
+            place, steadiest = j, steadiness
+    return place
 
 
 def _span(summary: RowSummary, names: tuple[str, ...]) -> tuple[FloatArray, list[str]]:
@@ -80,7 +111,7 @@ def _span(summary: RowSummary, names: tuple[str, ...]) -> tuple[FloatArray, list
     safe = np.where(used, scales, 1.0)
     scaled = G / safe / safe[:, np.newaxis]
     independent: list[int] = []
-    sentences: list[str] = []
+    combinations: list[str] = []
     null: list[FloatArray] = []
     for j in range(d):
         block = scaled[np.ix_(independent, independent)]
@@ -94,24 +125,10 @@ def _span(summary: RowSummary, names: tuple[str, ...]) -> tuple[FloatArray, list
         combination[independent] = weights / scales[independent]
         null.append(combination)
         if used[j]:
-            sentences.append(_describe(j, combination * safe, safe, names))
+            combinations.append(column_sentences.equation(j, combination * safe, safe, names))
     if not null:
-        return np.eye(d), sentences
+        return np.eye(d), combinations
     # The complement of the combinations that vanish: the last left singular vectors.
     vanishing = np.array([each / np.linalg.norm(each) for each in null]).T
     complete = np.linalg.svd(vanishing, full_matrices=True)[0]
-    return np.ascontiguousarray(complete[:, len(null) :]), sentences
-
-
-def _describe(j: int, weights: FloatArray, scales: FloatArray, names: tuple[str, ...]) -> str:
-    """Column j as a sum of others: "c = 2·a - 0.5·b"."""
-    terms = ""
-    for k in np.flatnonzero(np.abs(weights) > NEGLIGIBLE):
-        if k != j:
-            value = float(weights[k] * scales[j] / scales[k])
-            sign = "-" if value < 0.0 else "+"
-            factor = "" if abs(abs(value) - 1.0) < 1e-9 else f"{abs(value):.4g}·"
-            terms += f" {sign} {factor}{names[k]}"
-    text = terms.strip()
-    text = text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1)
-    return f"{names[j]} is a combination of other columns: {names[j]} = {text}"
+    return np.ascontiguousarray(complete[:, len(null) :]), combinations

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from greedyfirst.theory.diversity.sampling_error import SamplingError
+from greedyfirst.theory.diversity.verdict import write_verdict
 from greedyfirst.validation import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Below this share of what symmetric contexts would have, the verdict says "barely" or "hardly".
-WEAK_SHARE = 0.1
-# Sentences on columns that the table shows; all are in ``violations``.
-SHOWN_VIOLATIONS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,12 +39,32 @@ class CovariateDiversity:
     weakest: FloatArray
     #: How many rows have xᵀu ≥ 0.
     kept_rows: int
-    #: What is wrong with single columns, a sentence each.
+    #: Why λ₀ = 0, as a clause; empty where it is above 0.
+    cause: str
+    #: Why λ₀ = 0 may be an accident of these rows, as a clause; empty where it is none, with the
+    #: confidence of ``sampling``.
+    doubt: str
+    #: What is to be known about columns, one entry for each kind of finding.
     violations: tuple[str, ...]
-    #: Bounds on λ₀ of the law that the sample was drawn from.
+    #: An interval for λ₀ of the law that the sample was drawn from.
     sampling: SamplingError
     #: λ_min at random directions u on the searched rows, ascending; empty if nothing was searched.
     profile: FloatArray
+    #: The same without the columns that are constant; None where no column is, or all are.
+    without_constant: CovariateDiversity | None
+
+    @property
+    def answer(self) -> Literal["yes", "probably", "no", "unknown"]:
+        """Whether the law satisfies covariate diversity, λ₀ > 0.
+
+        "yes": the sample's λ₀ is proved to be above 0, and then the law's is, almost surely: if it
+        were 0, some half of the law's contexts, and so of any sample, would lack a direction.
+        "probably": the sample's λ₀ is not proved, but a search found no half-space where it is 0.
+        "no": it is 0, and no accident. "unknown": it is 0, but it may be an accident of few rows.
+        """
+        if self.upper == 0.0:
+            return "unknown" if self.doubt else "no"
+        return "yes" if self.lower > 0.0 else "probably"
 
     @property
     def share(self) -> float:
@@ -65,6 +81,15 @@ class CovariateDiversity:
         """Whether the sample refutes, with confidence, a law that is the same at x and -x."""
         return self.sampling.upper < self.sampling.lower_if_symmetric
 
+    @property
+    def range_text(self) -> str:
+        """What is known of λ₀ of the sample: "0.4", "from 0.3 to 0.4" or "at most 0.4"."""
+        if self.is_exact:
+            return f"{self.upper:.4g}"
+        if self.lower > 0.0:
+            return f"from {self.lower:.4g} to {self.upper:.4g}"
+        return f"at most {self.upper:.4g}"
+
     def name_direction(self, direction: FloatArray, *, terms: int = 3) -> str:
         """A direction (d,) as weights on columns, the largest first."""
         order = [int(j) for j in np.argsort(-np.abs(direction), kind="stable")]
@@ -74,75 +99,39 @@ class CovariateDiversity:
         return text + (f" … ({more} more)" if more else "")
 
     def verdict(self) -> str:
-        """Is greedy safe on these contexts? In plain words."""
-        where = ""
-        if self.rank < len(self.feature_names):
-            where = f" (inside the {self.rank} dimensions that the rows span)"
-        if self.upper == 0.0:
-            return f"No{where}. {self._reason()} Estimates of an arm that greedy leaves " + (
-                "stay wrong there for ever: use GreedyFirst, or a policy that explores."
-            )
-        if self.sampling.lower > 0.0:
-            barely = ", but barely" if self.share < WEAK_SHARE else ""
-            return (
-                f"Yes{barely}{where}, for two arms, with {self.sampling.confidence:.0%} "
-                f"confidence: λ₀ of the contexts' law is above {self.sampling.lower:.3g}, if rows "
-                f"are independent and no longer than {self.sampling.x_max:.3g}."
-            )
-        strength = "Hardly" if self.share < WEAK_SHARE else "Probably"
-        proved = (
-            f"λ₀ of the rows is at least {self.lower:.3g}, which is proved, and at most"
-            if self.lower > 0.0
-            else "no half-space was found that loses a direction, which is no proof; λ₀ is at most"
-        )
-        return (
-            f"{strength}{where}, for two arms: {proved} {self.upper:.3g}, {self.share:.0%} of what "
-            f"symmetric contexts with these second moments would have. {self._symmetry()}"
-        )
+        """Is greedy promised to work on these contexts? The answer, and what to do next."""
+        return write_verdict(self)
 
-    def _reason(self) -> str:
-        if self.kept_rows == 0:
-            return (
-                f"No row has xᵀu ≥ 0 for u = {self.name_direction(self.witness)}: the arm that "
-                "such an estimate favours is never tried."
-            )
-        return (
-            f"The {self.kept_rows} of {self.n_rows} rows with xᵀu ≥ 0 for "
-            f"u = {self.name_direction(self.witness)} say nothing about the direction "
-            f"{self.name_direction(self.weakest)}."
-        )
+    def numbers(self, *, terms: int = 3) -> list[tuple[str, str]]:
+        """What was measured, as labels and values; directions with up to ``terms`` columns."""
+        d = len(self.feature_names)
+        span = "" if self.rank == d else f", which span {self.rank} of {d} dimensions"
+        lines = [
+            ("rows", f"{self.n_rows}{span}"),
+            ("columns", f"{d}"),
+            ("λ₀ of these rows", f"{self.range_text}  ({self.lower_reason})"),
+            ("λ₀ if rows were symmetric", f"{self.ceiling:.4g}  (with the same second moments)"),
+        ]
+        if len(self.profile) == 0:
+            return lines[:3]
+        u, v = (self.name_direction(each, terms=terms) for each in (self.witness, self.weakest))
+        if self.upper > 0.0:
+            lines.append(("λ₀ of their law", self._interval()))
+        least = "it varies least along" if self.upper > 0.0 else "it does not vary along"
+        return [
+            *lines,
+            ("weakest half found", f"{_rows(self.kept_rows)} with x'u ≥ 0, u = {u}"),
+            *([(least, f"v = {v}")] if self.kept_rows else []),
+        ]
 
-    def _symmetry(self) -> str:
-        if self.is_symmetry_refuted:
-            return "The law is not symmetric: the sample refutes it."
-        return (
-            "If their law is the same at x and -x, its λ₀ is above "
-            f"{self.sampling.lower_if_symmetric:.3g} with {self.sampling.confidence:.0%} "
-            "confidence."
-        )
+    def _interval(self) -> str:
+        low, high = self.sampling.lower, self.sampling.upper
+        text = f"from {low:.4g} to {high:.4g}" if low > 0.0 else f"at most {high:.4g}"
+        return f"{text}  ({self.sampling.confidence:.0%} confidence, if rows are independent)"
 
     def __str__(self) -> str:
-        errors = self.sampling
-        low, high = errors.bootstrap
-        percent = f"{errors.confidence:.0%}"
-        shown = list(self.violations[:SHOWN_VIOLATIONS])
-        if len(self.violations) > SHOWN_VIOLATIONS:
-            shown.append(f"… and {len(self.violations) - SHOWN_VIOLATIONS} more")
-        lines = [
-            ("rows, columns, rank", f"{self.n_rows}, {len(self.feature_names)}, {self.rank}"),
-            ("λ₀ of the sample, at most", f"{self.upper:.6g}  (attained by u)"),
-            ("λ₀ of the sample, at least", f"{self.lower:.6g}  ({self.lower_reason})"),
-            ("if it were symmetric", f"{self.ceiling:.6g}  (λ_min of the second moments, halved)"),
-            ("half-space u", self.name_direction(self.witness)),
-            ("weakest direction v", self.name_direction(self.weakest)),
-            ("rows kept by u", f"{self.kept_rows}"),
-            (f"{percent} bootstrap of (u, v)", f"{low:.6g} to {high:.6g}"),
-            (f"{percent} bounds on the law's λ₀", f"{errors.lower:.6g} to {errors.upper:.6g}"),
-            ("  lower, if symmetric", f"{errors.lower_if_symmetric:.6g}"),
-            *[("violation" if i == 0 else "", text) for i, text in enumerate(shown)],
-        ]
-        table = [f"{label:<30}{value}" for label, value in lines]
-        return "\n".join([*table, self.verdict()])
+        table = [f"{label:<28}{value}" for label, value in self.numbers()]
+        return "\n".join([self.verdict(), "", *table, *(f"- {text}" for text in self.violations)])
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Plot λ_min at random half-spaces, ascending, and the bounds on λ₀."""
@@ -172,3 +161,7 @@ class CovariateDiversity:
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
         return axes
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"

@@ -36,6 +36,8 @@ class RowSummary:
     all_rows: FloatArray | None
     #: Σ xxᵀ/n over exact antipodal pairs, each counted by its rarer side (d, d); 0 if none.
     paired_moment: FloatArray
+    #: The number of different rows; None if they are too many to be counted.
+    distinct_rows: int | None
 
     @property
     def n_features(self) -> int:
@@ -102,12 +104,14 @@ class _Totals:
 
     def add(self, chunk: FloatArray, keys: FloatArray) -> None:
         self.n_rows += len(chunk)
-        self.gram += chunk.T @ chunk
-        self.total += chunk.sum(axis=0)
+        # What overflows is refused by the columns' ranges, with their names.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.gram += chunk.T @ chunk
+            self.total += chunk.sum(axis=0)
+            self.longest = max(self.longest, float(np.einsum("ij,ij->i", chunk, chunk).max()))
         np.minimum(self.lowest, chunk.min(axis=0), out=self.lowest)
         np.maximum(self.highest, chunk.max(axis=0), out=self.highest)
         self.zeros += (chunk == 0.0).sum(axis=0)
-        self.longest = max(self.longest, float(np.einsum("ij,ij->i", chunk, chunk).max()))
         self._sample(chunk, keys)
         self.antipodes.add(chunk)
         if self.all_rows is not None:
@@ -128,6 +132,8 @@ class _Totals:
         n = self.n_rows
         size = min(self.search_rows, n // 2)
         chosen = np.sort(np.argsort(self.keys, kind="stable")[:size])
+        with np.errstate(over="ignore", invalid="ignore"):
+            paired = self.antipodes.moment()
         return RowSummary(
             n_rows=n,
             second_moment=self.gram / n,
@@ -139,5 +145,6 @@ class _Totals:
             searched=self.sample[chosen],
             largest_key=float(self.keys[chosen].max()),
             all_rows=None if self.all_rows is None else np.concatenate(self.all_rows),
-            paired_moment=self.antipodes.moment() / n,
+            paired_moment=paired / n,
+            distinct_rows=self.antipodes.n_distinct(),
         )

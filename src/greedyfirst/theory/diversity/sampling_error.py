@@ -1,54 +1,39 @@
-"""Bounds on λ₀ of the law that a sample is from: bootstrap and concentration inequalities."""
+"""Bounds on λ₀ of the law that a sample is from, by concentration inequalities."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from greedyfirst.validation import FloatArray
-
-# Rows are put into this many groups, whose sums are resampled: the cost does not grow with n.
-GROUPS = 200
-RESAMPLES = 1000
-
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingError:
-    """Bounds on λ₀ of the law p that the sample was drawn from, for independent rows.
+    r"""An interval for λ₀ of the law p that the sample was drawn from, for independent rows.
 
-    Each bound holds with a probability of at least ``confidence``, if no context of the law is
-    longer than ``x_max``.
+    .. math:: P(\text{lower} \le \lambda_0(p) \le \text{upper}) \ge \text{confidence}
+
+    Each end fails with a chance of at most half of 1 - ``confidence``, by Hoeffding's inequality on
+    rows that the search has not seen. Then both are moved out, if they must, to the sample's own
+    bounds on λ₀: a wider interval fails no more often.
+
+    - The upper end is a bound on E[(xᵀv)² 1{xᵀu ≥ 0}] at the u and v that the search found, which
+      is at least λ₀(p). It supposes that no context has a larger (xᵀv)² than the rows have, or,
+      where ``x_max`` is given, that none is longer than that.
+    - The lower end is the least of such bounds over a net of directions, where there is one (up to
+      three dimensions), else 0. It supposes that no context is longer than ``x_max``.
     """
 
     confidence: float
+    #: The largest norm of a context: as given, or that of the longest row.
     x_max: float
-    #: Bootstrap interval of E[(xᵀv)² 1{xᵀu ≥ 0}], which is at least λ₀(p), at the u and v that the
-    #: search found; on rows that the search has not seen.
-    bootstrap: tuple[float, float]
-    #: λ₀(p) is below this: concentration of that mean.
-    upper: float
-    #: λ₀(p) is above this: concentration at each direction of a net; 0 where there is no net.
     lower: float
-    #: λ₀(p) = λ_min(E[xxᵀ])/2 is above this **if p is the same at x and -x**, Lemma 1's case.
+    upper: float
+    #: λ₀(p) = λ_min(E[xxᵀ])/2 is above this with ``confidence`` **if p is the same at x and -x**,
+    #: Lemma 1's case.
     lower_if_symmetric: float
-    #: The number of rows behind ``bootstrap``, ``upper`` and ``lower``. 0 if nothing was searched;
-    #: ``upper`` then uses all rows.
+    #: The number of rows behind ``upper`` and ``lower``: those that the search has not seen, or
+    #: all rows if nothing was searched.
     held_out_rows: int
-
-
-def bootstrap_interval(
-    sums: FloatArray, counts: FloatArray, *, confidence: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Percentile bootstrap of Σ sums / Σ counts over groups of rows (k,), resampled together."""
-    groups = int((counts > 0).sum())
-    sums, counts = sums[counts > 0], counts[counts > 0]
-    drawn = rng.multinomial(groups, np.full(groups, 1.0 / groups), size=RESAMPLES)
-    means = (drawn @ sums) / (drawn @ counts)
-    tail = 50.0 * (1.0 - confidence)
-    low, high = np.percentile(means, [tail, 100.0 - tail])
-    return float(low), float(high)
 
 
 def mean_below(observed: float, n_rows: int, limit: float, log_chance: float) -> float:
