@@ -175,14 +175,15 @@ class Agent:
             return "fallback"
         if self.forced:
             return "forced"
-        if self._chosen is not None and self._drawn()[self._chosen]:
+        drawn = self._drawn()
+        if drawn is not None and self._chosen is not None and drawn[self._chosen]:
             return "explored"
         return "greedy" if self.policy.exploits or self.policy.watches else "policy"
 
-    def _drawn(self) -> BoolArray:
+    def _drawn(self) -> BoolArray | None:
         """Whose scores were draws in the last ``choose``, where arms are explored one by one."""
         if self.forced or not isinstance(self._watch, ArmWatch):
-            return np.zeros(self.n_arms, bool)
+            return None
         return np.asarray(self.state.scores.spread > 0.0)
 
     @property
@@ -192,8 +193,10 @@ class Agent:
         Their scores were draws around their expected rewards. Arms that were not eligible may be
         among them.
         """
-        drawn = self._drawn() & ~self.dropped
-        return tuple(self.arm_names[arm] for arm in np.flatnonzero(drawn))
+        drawn = self._drawn()
+        if drawn is None or not drawn.any():
+            return ()
+        return tuple(self.arm_names[arm] for arm in np.flatnonzero(drawn & ~self.dropped))
 
     @property
     def alarmed_at(self) -> IntArray:
