@@ -177,19 +177,20 @@ def test_an_arm_that_is_fed_closes_its_alarm_and_is_tested_again(starved: TestCl
     assert second["answered"] == "hold"
 
 
-def test_an_alarm_and_its_end_in_one_import_leave_nothing_open(starved: TestClient[Any]) -> None:
-    answer(starved, "explore_arm")
-    answer(starved, "hold", "high")
-    bring(starved, "low", 60)
-    answer(starved, "hold")
-    answer(starved, "explore_arm", "high")  # tested from now on
-    rows = [{"context": context_of(i), "arm": "low", "reward": 0} for i in range(900)]
-    rows += [{"context": context_of(i), "arm": "high", "reward": 1} for i in range(100)]
-    body = {"rows": rows, **BY}
-    starved.post("/v1/policies/dose/history", json=body).raise_for_status()
-    kinds = [event["event"] for event in events(starved, "alarmed", "fed", "imported")]
-    assert kinds == ["alarmed", "imported", "fed", "imported"]
-    assert view(starved)["open_alarms"] == []
+def test_an_alarm_and_its_end_in_one_import_leave_nothing_open(path: Path, clock: Clock) -> None:
+    """Restored entry by entry, too: the import's effect is there before the alarm is read."""
+    arms_of = ["high"] * 60 + ["low"] * 60
+    rows = [{"context": context_of(i), "arm": arm, "reward": 1} for i, arm in enumerate(arms_of)]
+    with running(path, clock) as client:
+        create(client)
+        body = {"rows": rows, **BY}
+        client.post("/v1/policies/dose/history", json=body).raise_for_status()
+        kinds = [event["event"] for event in events(client, "alarmed", "fed", "imported")]
+        assert kinds == ["imported", "alarmed", "fed"]
+        assert view(client)["open_alarms"] == []
+    log = SqliteLog(path)
+    assert restoring.restore(log, "dose", snapshots=False)[0].open_alarms == {}
+    log.close()
 
 
 def test_an_arm_that_was_held_is_fed_without_being_tested_again(starved: TestClient[Any]) -> None:
