@@ -15,6 +15,7 @@ import pytest
 from greedyfirst.client import (
     Client,
     ConflictError,
+    Decision,
     InvalidError,
     NotFoundError,
     ServiceError,
@@ -136,6 +137,42 @@ def test_eligible_arms_and_numpy_numbers(client, policy):
         client.decide(policy, {"age": np.int64(50), "sex": "m"}, eligible_arms=("low",)).arm
         == "low"
     )
+
+
+def test_a_person_asks_for_an_arm_that_starves(client, policy):
+    ages = [40 + number % 40 for number in range(200)]
+    rows = [
+        {"context": {"age": age, "sex": "fm"[age % 3 % 2]}, "arm": "low", "reward": age % 7}
+        for age in ages
+    ]
+    client.import_history(policy, rows, **BY)
+    (alarm,) = client.diversity(policy)["open_alarms"]
+    assert (alarm["arm"], alarm["measure"]) == ("high", "share of samples")
+    assert client.decide(policy, PATIENT).explored_arms == ()
+    arms = client.resolve(policy, "high", "explore_arm", **BY)["arms"]
+    assert [(arm["name"], arm["doing"]) for arm in arms] == [("low", None), ("high", "explored")]
+    assert client.policy(policy)["open_alarms"] == []
+    decision = client.decide(policy, PATIENT, eligible_arms=["high"])
+    assert (decision.mode, decision.explored_arms) == ("explored", ("high",))
+    with pytest.raises(ConflictError, match="arm 'high' is explored already"):
+        client.resolve(policy, "high", "explore_arm", **BY)
+
+
+def test_an_answer_of_release_0_1_is_a_decision():
+    answer = {
+        "decision_id": "p:1",
+        "policy": "p",
+        "arm": "low",
+        "mode": "greedy",
+        "step": 1,
+        "at": 0.0,
+        "model_version": 0,
+        "schema_version": 1,
+        "expected_rewards": {"low": 0.0},
+        "contributions": {"x": 0.0},
+    }
+    assert Decision.of(answer).explored_arms == ()
+    assert Decision.of(answer | {"explored_arms": ["low"], "more": 1}).explored_arms == ("low",)
 
 
 def test_people(client, policy, tmp_path):

@@ -338,6 +338,47 @@ def test_an_arm_that_is_watched_again_raises_its_alarm_again():
         diary.agent.watch_again(1)
 
 
+def starved(on_alarm):
+    """An agent that explores arm by arm, whose arm 1 pays less everywhere."""
+    agent = Agent(GreedyFirst(on_alarm=on_alarm), n_arms=2, n_features=2, seed=0)
+    learn(agent, [0] * 200)
+    return agent
+
+
+def learn(agent, arms):
+    for number, arm in enumerate(arms):
+        agent.update([1.0, number % 5 - 2.0], arm, 1.0 - arm + 0.1 * (number % 3), step=0)
+
+
+def test_arm_by_arm_an_alarm_is_raised_anew_only_if_that_is_asked_for():
+    for anew, again in ((True, 1), (False, 0)):
+        agent = starved("hold")
+        before = agent.alarms
+        agent.watch_again(1, anew=anew)
+        assert agent.diversity().arms[1].watched
+        learn(agent, [0] * 100)
+        assert agent.alarms == before + again
+
+
+def test_arm_by_arm_alarms_come_again_when_exploring_all_ends():
+    agent = starved("explore")
+    assert agent.explores
+    agent.keep_greedy(0)
+    assert not agent.explores
+    assert agent.alarmed_at[1] == 0
+    learn(agent, [0] * 100)
+    assert agent.explores
+    assert agent.alarmed_at[1] > 200
+
+
+def test_arm_by_arm_explored_arms_are_those_that_no_person_has_held():
+    agent = starved("hold")
+    agent.add_arm("late")
+    assert not any(arm.explored for arm in agent.diversity().arms)
+    agent.answer_alarms("explore_arm")
+    assert [arm.explored for arm in agent.diversity().arms] == [True, False, True]
+
+
 @pytest.mark.parametrize("later", ["explore", "drop"])
 def test_the_answer_to_alarms_can_change(later):
     """From then on it is as with an agent that had that answer from the start."""

@@ -52,6 +52,27 @@ def test_the_mode_says_how_the_last_decision_was_made():
     assert modes(switching, 10) == ["forced"] * 4 + ["greedy"] * 3 + ["fallback"] * 3
 
 
+def test_the_mode_tells_an_arm_that_is_explored_from_a_greedy_choice():
+    """Where arms are explored one by one; draws are only around arms that starve."""
+    agent = trial(GreedyFirst(on_alarm="hold"), arm_names=["good", "poor"])
+    context = [1.0, 0.2]
+    agent.choose(context)
+    assert (agent.mode, agent.explored_arms) == ("greedy", ())
+    assert agent.alarmed_at[0] == 0 < agent.alarmed_at[1] == agent.diversity().arms[1].tripped_at
+    agent.answer("explore_arm", "poor")
+    agent.choose(context, eligible=["poor"])
+    assert (agent.mode, agent.explored_arms) == ("explored", ("poor",))
+    agent.choose(context, eligible=["good"])
+    assert agent.mode == "greedy"
+    agent.explore()
+    agent.choose(context)
+    assert (agent.mode, agent.explored_arms) == ("fallback", ("good", "poor"))
+    agent.drop_arm("poor")
+    agent.choose(context)
+    assert (agent.mode, agent.explored_arms) == ("greedy", ())
+    assert Agent(Greedy(), n_arms=2, n_features=2).alarmed_at.tolist() == [0, 0]
+
+
 def test_pulls_are_the_rewards_each_arm_has_learned_from():
     agent = trial(GreedyFirst(warmup="pinv", t0=20), n=50)
     agent.choose([1.0, 0.0])

@@ -35,6 +35,10 @@ POLICY = {
 }
 
 
+#: Greedy-First as it comes: its arms are explored one by one.
+ARM_BY_ARM = POLICY | {"arms": ["low", "high"], "policy": {"options": {}}}
+
+
 @contextmanager
 def client(path, *, keys=False):
     """A client of the application on the log ``path``; with keys, each is "key of NAME"."""
@@ -59,6 +63,17 @@ def fill(made, specification=POLICY, headers=None):
         if number < 4:
             reward = f"/v1/decisions/{decision['decision_id']}/reward"
             made.put(reward, json={"value": number / 4}, headers=headers).raise_for_status()
+
+
+def starve(made):
+    """Create the policy arm by arm; "low" pays less to everyone and has an open alarm then."""
+    assert made.post("/v1/policies", json=ARM_BY_ARM).status_code == 201
+    for number in range(60):
+        context = {"age": 50 + 3 * (number % 7), "sex": "fm"[number // 7 % 2]}
+        decision = made.post("/v1/policies/dose/decisions", json={"context": context}).json()
+        value = (decision["arm"] == "high") * 3 + (number * 7 % 11) / 10
+        reward = f"/v1/decisions/{decision['decision_id']}/reward"
+        made.put(reward, json={"value": value}).raise_for_status()
 
 
 class Page(HTMLParser):

@@ -29,22 +29,30 @@ class Decision:
 
 
 class Reference:
-    """One policy with arms, rewards that wait, and features x (number), s (f or m), later w."""
+    """One policy with arms, rewards that wait, and features x (number), s (f or m), later w.
 
-    def __init__(self, *, summed: bool, default: float | None, seed: int) -> None:
+    It is Greedy-First as it comes, arm by arm, or with options the paper's.
+    """
+
+    def __init__(
+        self, *, summed: bool, default: float | None, seed: int, options: dict[str, Any]
+    ) -> None:
         self.summed, self.default, self.seed = summed, default, seed
+        self.options = options
         self.version, self.now = 1, 0.0
         self.decisions: list[Decision] = []
         self.learned = 0
         #: All that ever happened to the agent.
         self.past: list[Callable[[], object]] = []
         self.counts = dict.fromkeys(["late", "defaulted", "missing", "imported"], 0)
+        #: Arms with an alarm that nobody has answered.
+        self.open: set[str] = set()
         self.arms = ("a", "b", "c")
         self.agent = self._new_agent(self.arms)
 
     def _new_agent(self, arms: tuple[str, ...]) -> Agent:
         names = ("intercept", "x", "s=m", "w")[: 3 + (self.version > 1)]
-        policy = GreedyFirst(on_alarm="hold", t0=12)
+        policy = GreedyFirst(on_alarm="hold", **self.options)
         return Agent(
             policy,
             n_arms=len(arms),
@@ -115,8 +123,22 @@ class Reference:
         self._update(decision.context, decision.arm, value, step)
 
     def _update(self, context: dict[str, Any], arm: str, value: float, step: int) -> None:
-        self._do(lambda: self.agent.update(self.encoded(context), arm, value, step=step))
+        self._do(lambda: self._update_agent(context, arm, value, step))
         self.learned += 1
+
+    def _update_agent(self, context: dict[str, Any], arm: str, value: float, step: int) -> None:
+        """Learn; who has raised an alarm by that, and who needs no answer any more?"""
+        before = [each.tripped_at for each in self.agent.diversity().arms]
+        self.agent.update(self.encoded(context), arm, value, step=step)
+        for each, was in zip(self.agent.diversity().arms, before, strict=True):
+            if was is not None and each.tripped_at is None and each.name in self.open:
+                self.open.remove(each.name)
+                self.agent.watch_again(each.name)
+            elif each.tripped_at is not None and each.tripped_at != was:
+                if each.explored:
+                    self.agent.watch_again(each.name, anew=False)
+                else:
+                    self.open.add(each.name)
 
     def bring(self, rows: list[tuple[dict[str, Any], str, float]]) -> None:
         for context, arm, value in rows:
@@ -126,25 +148,41 @@ class Reference:
     def resolve(self, arm: str, resolution: str) -> int:
         if arm not in self.agent.arm_names:
             return 404
-        if resolution == "explore":
-            if self.agent.diversity().mode == "fallback":
-                return 409
-            self._do(lambda: self.agent.explore())
-        elif resolution == "hold":
-            self._do(lambda: self.agent.keep_greedy(arm))
-        elif self.in_use == [arm] or arm not in self.in_use:
+        if resolution == "drop" and (self.in_use == [arm] or arm not in self.in_use):
             return 409
-        else:
-            self._do(lambda: self.agent.drop_arm(arm))
+        if resolution.startswith("explore") and not self._can_explore(arm, resolution):
+            return 409
+        self._do(lambda: self._resolve(arm, resolution))
         return 201
+
+    def _can_explore(self, arm: str, resolution: str) -> bool:
+        if resolution == "explore":
+            return not self.agent.explores
+        explored = {each.name for each in self.agent.diversity().arms if each.explored}
+        return not self.options and arm in self.in_use and arm not in explored
+
+    def _resolve(self, arm: str, resolution: str) -> None:
+        """Answer; when that is done again with other features it may be so already."""
+        if resolution.startswith("explore") and not self._can_explore(arm, resolution):
+            return
+        if resolution == "explore":
+            for name in self.open if not self.options else ():
+                self.agent.watch_again(name, anew=False)
+            self.open.clear()
+        self.agent.answer(resolution, arm)
+        self.open.discard(arm)
 
     def retire(self, arm: str) -> int:
         if arm not in self.agent.arm_names:
             return 404
         if self.in_use == [arm] or arm not in self.in_use:
             return 409
-        self._do(lambda: self.agent.retire_arm(arm))
+        self._do(lambda: self._retire(arm))
         return 201
+
+    def _retire(self, arm: str) -> None:
+        self.agent.retire_arm(arm)
+        self.open.discard(arm)
 
     def add(self, arm: str) -> int:
         if arm in self.agent.arm_names:
@@ -156,6 +194,7 @@ class Reference:
         """The feature w, which had been 0.5; all that happened happens again."""
         self.version = 2
         self.agent = self._new_agent(self.arms)
+        self.open.clear()
         for act in self.past:
             act()
 

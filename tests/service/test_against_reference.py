@@ -52,14 +52,21 @@ class Requests(RuleBasedStateMachine):
         self.running = running(self.path, self.clock)
         self.client = self.running.__enter__()
 
-    @initialize(summed=st.booleans(), default=st.sampled_from([None, 0.5]), seed=st.integers(0, 3))
-    def create(self, summed: bool, default: float | None, seed: int) -> None:
-        self.reference = Reference(summed=summed, default=default, seed=seed)
+    @initialize(
+        summed=st.booleans(),
+        default=st.sampled_from([None, 0.5]),
+        seed=st.integers(0, 3),
+        options=st.sampled_from([{}, {"t0": 12}]),
+    )
+    def create(
+        self, summed: bool, default: float | None, seed: int, options: dict[str, Any]
+    ) -> None:
+        self.reference = Reference(summed=summed, default=default, seed=seed, options=options)
         specification = {
             "name": "p",
             "arms": ["a", "b", "c"],
             "features": FEATURES,
-            "policy": {"policy": "GreedyFirst", "options": {"t0": 12}},
+            "policy": {"policy": "GreedyFirst", "options": options},
             "rewards": "sum" if summed else "first",
             "reward_wait": WAIT,
             "default_reward": default,
@@ -137,14 +144,24 @@ class Requests(RuleBasedStateMachine):
         answer = self._post("retirements", {"arm": arm, **BY})
         assert answer.status_code == self.reference.retire(arm), answer.text
 
-    @rule(arm=names, resolution=st.sampled_from(["explore", "drop", "hold"]))
+    @rule(arm=names, resolution=st.sampled_from(["explore_arm", "explore", "drop", "hold"]))
     def resolve(self, arm: str, resolution: str) -> None:
         answer = self._post("resolutions", {"arm": arm, "resolution": resolution, **BY})
         assert answer.status_code == self.reference.resolve(arm, resolution), answer.text
 
     @rule(rows=st.lists(st.tuples(contexts, names, values), min_size=1, max_size=8), w=numbers)
     def bring_history(self, rows: list[tuple[dict[str, Any], str, float]], w: float) -> None:
-        rows = [(self._full(context, w), arm, value) for context, arm, value in rows]
+        self._bring([(self._full(context, w), arm, value) for context, arm, value in rows])
+
+    @rule(arm=names, n=st.sampled_from([30, 60, 300]), w=numbers)
+    def bring_much_history_of_an_arm(self, arm: str, n: int, w: float) -> None:
+        """So that it is fed, and others starve."""
+        rows = [({"x": i % 5 - 2.0, "s": "fm"[i // 5 % 2]}, arm, i % 3 / 2) for i in range(n)]
+        self._bring(
+            [(self._full(context, w + i % 4), *rest) for i, (context, *rest) in enumerate(rows)]
+        )
+
+    def _bring(self, rows: list[Any]) -> None:
         fields = ("context", "arm", "reward")
         body = {"rows": [dict(zip(fields, row, strict=True)) for row in rows], **BY}
         key = f"history {self.reference.learned} {self.reference.counts['imported']}"
@@ -184,6 +201,7 @@ class Requests(RuleBasedStateMachine):
         view = self.client.get(BASE).json()
         expected = self.reference.expected_view()
         assert {name: view[name] for name in expected} == expected
+        assert {alarm["arm"] for alarm in view["open_alarms"]} == self.reference.open
 
     def teardown(self) -> None:
         self.running.__exit__(None, None, None)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from greedyfirst import GreedyFirst
 from greedyfirst.cli import main
 from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, simulate_trial
 from greedyfirst.service.http import views
@@ -35,7 +36,12 @@ def test_one_arm_has_an_open_alarm_that_the_test_raised(log):
     assert [alarm.arm for alarm in view.open_alarms] == ["high dose"]
     alarmed = [entry.event for entry in log.audit("dosing") if entry.kind == "alarmed"]
     assert alarmed == list(view.open_alarms)
-    assert alarmed[0].min_eigenvalue < alarmed[0].threshold
+    assert alarmed[0].measure == "share of samples"
+    assert alarmed[0].min_eigenvalue < alarmed[0].threshold == 0.05 / 3
+    assert deployment.agent.policy == GreedyFirst(initial_pulls=8, on_alarm="hold")
+    (starving,) = view.starving
+    assert (starving.arm, starving.doing) == ("high dose", "waiting for an answer")
+    assert starving.since == alarmed[0].rewards
     low, medium, high = deployment.agent.diversity().arms
     assert high.min_eigenvalue < high.threshold < min(low.min_eigenvalue, medium.min_eigenvalue)
     assert high.pulls < 100 < min(low.pulls, medium.pulls)

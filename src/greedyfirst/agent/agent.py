@@ -33,6 +33,7 @@ from greedyfirst.models.linear_part import admit
 from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.description import describe, from_description
 from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport, phases, report, watch
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import FOREIGN, Policy
 from greedyfirst.policies.selection import selection_probabilities
@@ -48,9 +49,10 @@ from greedyfirst.validation import (
     wrong,
 )
 
-#: How a decision was made: "forced" is an initial pull or a forced sample, "fallback" comes after a
-#: switch, "policy" is any decision of a policy that explores by its own rules.
-Mode = Literal["greedy", "forced", "fallback", "policy"]
+#: How a decision was made: "explored" took an arm that is explored because it starves, "forced" is
+#: an initial pull or a forced sample, "fallback" comes while Greedy-First explores all arms,
+#: "policy" is any decision of a policy that explores by its own rules.
+Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
 FIRST_ROOM = 1024
 _FLOAT64 = np.dtype(np.float64)
@@ -105,6 +107,8 @@ class Agent:
         self.decisions = self.joined = self.foreign = 0
         #: Rewards that the state has room for, if it keeps them one by one: doubled when full.
         self.room = FIRST_ROOM
+        #: The arm of the last ``choose``.
+        self._chosen: int | None = None
         self._link = policy.reward_link()
         self._dropped = np.zeros(n_arms, bool)
         self._allocate()
@@ -171,7 +175,37 @@ class Agent:
             return "fallback"
         if self.forced:
             return "forced"
+        drawn = self._drawn()
+        if drawn is not None and self._chosen is not None and drawn[self._chosen]:
+            return "explored"
         return "greedy" if self.policy.exploits or self.policy.watches else "policy"
+
+    def _drawn(self) -> BoolArray | None:
+        """Whose scores were draws in the last ``choose``, where arms are explored one by one."""
+        if self.forced or not isinstance(self._watch, ArmWatch):
+            return None
+        return np.asarray(self.state.scores.spread > 0.0)
+
+    @property
+    def explored_arms(self) -> tuple[str, ...]:
+        """The arms that the last ``choose`` explored, where that is done one by one.
+
+        Their scores were draws around their expected rewards. Arms that were not eligible may be
+        among them.
+        """
+        drawn = self._drawn()
+        if drawn is None or not drawn.any():
+            return ()
+        return tuple(self.arm_names[arm] for arm in np.flatnonzero(drawn & ~self.dropped))
+
+    @property
+    def alarmed_at(self) -> IntArray:
+        """The number of rewards at which each arm raised the alarm that stands, else 0 (n_arms,).
+
+        Where arms are explored one by one, the alarm of an arm that has been fed stands no more.
+        """
+        watched = self._watch
+        return np.zeros(self.n_arms, np.int64) if watched is None else watched.tripped_at.copy()
 
     @property
     def pulls(self) -> IntArray:
@@ -190,7 +224,7 @@ class Agent:
         arm: int = self._decide(self._given_work, step, given, how, self.seed)
         if arm < 0:
             array("context", context, self._shape)
-        self.decisions = step
+        self.decisions, self._chosen = step, arm
         return arm
 
     def choose_many(self, contexts: ArrayLike) -> IntArray:
@@ -387,19 +421,25 @@ class Agent:
             self._forgo(number, arm)
         chosen.apply(self, number)
 
-    def watch_again(self, arm: int | str) -> None:
-        """Test this arm again, whose alarm had been left to the decision-maker."""
+    def watch_again(self, arm: int | str, *, anew: bool = True) -> None:
+        """Test this arm again, whose alarm had been left to the decision-maker.
+
+        Where arms are explored one by one, ``anew=False`` lets its alarm stand: the next one is
+        raised when it starves after it has been fed.
+        """
         number = self._arm(arm)
         watched = self._watched("watch_again")
         if self.dropped[number]:
             raise wrong("arm", arm, "an arm that has not been dropped")
-        phases.watch_again(watched, number)
+        phases.watch_again(watched, number, anew=anew)
 
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
         self._watched("answer_alarms")
         self.policy = self.policy.answering(on_alarm)
         self._move()
+        if self._watch is not None:
+            phases.explore_starving(self._watch, getattr(self.options, "explores_arms", False))
 
     def _forgo(self, number: int, arm: int | str) -> None:
         already = self.dropped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -29,7 +29,7 @@ class Decision:
     decision_id: str
     policy: str
     arm: str
-    #: "greedy", "forced", "fallback" or "policy".
+    #: "greedy", "explored" (an arm that starves), "forced", "fallback" or "policy".
     mode: str
     step: int
     at: float
@@ -37,11 +37,15 @@ class Decision:
     schema_version: int
     expected_rewards: dict[str, float]
     contributions: dict[str, float]
+    #: The arms that were being explored because they starve: their scores were draws.
+    explored_arms: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """From the service's answer; what later releases add to it is left out."""
-        return cls(**{field.name: answer[field.name] for field in fields(cls)})
+        told = {field.name: answer[field.name] for field in fields(cls) if field.default is MISSING}
+        explored = answer.get("explored_arms", ())  # release 0.1 does not say
+        return cls(**told, explored_arms=tuple(explored))
 
 
 class Client:
@@ -134,7 +138,7 @@ class Client:
     def resolve(
         self, policy: str, arm: str, resolution: str, *, who: str, why: str
     ) -> dict[str, Any]:
-        """Answer an alarm: "explore" or "explore_arm", "drop" the arm, or "hold" on to greedy."""
+        """Answer an alarm: "explore_arm" or "explore" all, "drop" the arm, "hold" on to greedy."""
         body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
         return self._post(_policy(policy, "/resolutions"), body, read=dict)
 

@@ -1,9 +1,9 @@
 """A simulated dosing trial, so that a newcomer sees everything the service shows.
 
 All of it goes through the service itself, a day at a time, with a clock that the simulation moves:
-decisions, rewards that come days later, some too late and some never. The high dose suits few
-patients, so the greedy choices leave it with few samples and the test of diversity raises its
-alarm, which stays open.
+decisions, rewards that come days later, some too late and some never. The policy is Greedy-First as
+it comes, which asks a person about arms that starve. The high dose suits few patients, so greedy
+choices leave it with too few samples: it starves and raises an alarm, which stays open.
 """
 
 from __future__ import annotations

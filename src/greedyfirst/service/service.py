@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from greedyfirst.service.errors import (
     ConflictError,
@@ -203,15 +204,16 @@ class DecisionService:
         name = specification.name
         if name in self._busy or name in self.deployments:
             known = self._found(name)
-            if known.specification != specification:
+            if not self._is_known(specification):
                 raise ConflictError(f"there is another policy named {name!r}")
             await self.durable()
             return known, False
+        asked, specification = specification.policy, specification.written_out()
         specification.check()
         seed = specification.seed
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-        created = events.Created(specification=specification, seed=seed)
+        created = events.Created(specification=specification, seed=seed, asked=asked)
         recall = self._running.recall_of(name)
         with self._held(name):  # in a thread, since it may have to compile the policy
             try:
@@ -224,6 +226,14 @@ class DecisionService:
         gc.freeze()
         await journal.durable()
         return deployment, True
+
+    def _is_known(self, asked: Specification) -> bool:
+        """Whether its policy was created with this specification, as it is or written out."""
+        known = self.deployments[asked.name]
+        recorded = known.specification
+        if known.asked is not None and asked == replace(recorded, policy=known.asked):
+            return True
+        return asked == recorded or asked.written_out() == recorded
 
     async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
         """Answer an alarm, add or retire an arm, or import history."""

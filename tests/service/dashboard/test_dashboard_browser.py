@@ -122,28 +122,34 @@ def decide(address, number):
     return ask("POST", f"{address}/v1/policies/dosing/decisions", {"context": context})
 
 
-def test_a_person_drops_the_arm_of_the_alarm(demo, browser):
+def test_a_person_has_the_arm_of_the_alarm_explored(demo, browser):
     from selenium.webdriver.common.by import By
 
-    before = {decide(demo, number)["arm"] for number in range(60)}
-    assert "high dose" in before
+    assert decide(demo, 0)["explored_arms"] == []
     opened(browser, f"{demo}/policies/dosing")
     alarm = browser.find_element(By.CSS_SELECTOR, ".alarm")
     assert "Alarm: high dose" in alarm.text
-    assert "gene variant: very slow" in alarm.text
-    alarm.find_element(By.CSS_SELECTOR, "input[value=drop]").click()
+    assert "high dose starves: it gets too few samples" in alarm.text
+    choices = [choice.text for choice in alarm.find_elements(By.CSS_SELECTOR, ".choice strong")]
+    assert choices == [
+        *("Explore high dose alone.", "Explore all arms."),
+        *("Drop high dose.", "Hold on."),
+    ]
+    alarm.find_element(By.CSS_SELECTOR, "input[value=explore_arm]").click()
     alarm.find_element(By.NAME, "who").send_keys("Dr Ada")
-    alarm.find_element(By.NAME, "why").send_keys("the high dose <b>harms</b>")
+    alarm.find_element(By.NAME, "why").send_keys("it <b>may</b> help some")
     alarm.find_element(By.TAG_NAME, "button").click()
     wait_for(browser, "document.querySelector('.notice.good')")
     wait_for(browser, DRAWN)
     assert browser.find_elements(By.CSS_SELECTOR, ".alarm") == []
-    assert "The arm was dropped (high dose)." in browser.find_element(By.CSS_SELECTOR, ".good").text
+    said = browser.find_element(By.CSS_SELECTOR, ".notice.good").text
+    assert "The arm is explored while it starves (high dose)." in said
+    rows = browser.find_elements(By.CSS_SELECTOR, "[aria-labelledby=arms] tbody tr")
+    assert "explored while it starves" in rows[2].text
     newest = browser.find_element(By.CSS_SELECTOR, "[aria-labelledby=audit] tbody tr").text
     assert "Dr Ada" in newest
-    assert "the high dose <b>harms</b>" in newest
-    after = {decide(demo, number)["arm"] for number in range(60)}
-    assert after == before - {"high dose"}
+    assert "it <b>may</b> help some" in newest
+    assert decide(demo, 0)["explored_arms"] == ["high dose"]
     assert browser.execute_script("return window.violations") == []
 
 

@@ -4,7 +4,14 @@ import pytest
 
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.reference import kind_of
-from greedyfirst.service.dashboard.wording import bars, direction, feature, number, when
+from greedyfirst.service.dashboard.wording import (
+    bars,
+    direction,
+    feature,
+    number,
+    percent,
+    when,
+)
 from greedyfirst.service.state.history import History, Point
 
 
@@ -24,6 +31,22 @@ from greedyfirst.service.state.history import History, Point
 )
 def test_numbers(value, said):
     assert number(value) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "–"),
+        (0.0, "0 %"),
+        (1e-17, "0 %"),
+        (4e-5, "below 0.01 %"),
+        (0.05 / 3, "1.67 %"),
+        (0.1147, "11.5 %"),
+        (1.0, "100.0 %"),
+    ],
+)
+def test_shares_are_percentages(value, said):
+    assert percent(value) == said
 
 
 def test_times_name_their_zone():

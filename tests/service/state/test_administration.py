@@ -161,36 +161,20 @@ def test_an_alarm_is_raised_answered_and_on_record(start: Start) -> None:
         assert kinds[-1] == "created"
 
 
-def test_one_arm_is_explored_when_a_person_asks_for_it(start: Start) -> None:
+@pytest.mark.parametrize("option", [{"t0": 20}, {"fallback": {"policy": "Greedy", "options": {}}}])
+def test_one_arm_cannot_be_explored_where_a_fallback_explores_all(
+    start: Start, option: Any
+) -> None:
+    policy = {"policy": "GreedyFirst", "options": option}
     with start() as client:
-        create(client, policy={"policy": "GreedyFirst", "options": {"fallback": None}})
-        for number in range(120):  # "low" is worse for everyone
-            made = decide(client, {"age": 50 + number % 7, "sex": "fm"[number % 2]})
-            paid = (made["arm"] == "high") + 0.01 * (number % 5)
-            reward(client, made["decision_id"], paid)
-        (alarm,) = view(client)["open_alarms"]
-        assert alarm["arm"] == "low"
-        assert alarm["min_eigenvalue"] < alarm["threshold"] == 0.025
-        body = {"arm": "low", "resolution": "explore_arm"}
-        assert post(client, "resolutions", body).status_code == 201
-        assert view(client)["open_alarms"] == []
-        spread = client.get("/v1/policies/dose/diversity").json()["arms"]
-        assert [arm["in_use"] for arm in spread] == [True, True]
-        before = [decide(client)["arm"] for _ in range(5)]
-    with start() as client:
-        assert len(before) == 5
-        audit = client.get("/v1/policies/dose/audit").json()
-        assert audit[0]["event"]["resolution"] == "explore_arm"
-
-
-def test_one_arm_cannot_be_explored_where_a_fallback_explores_all(client: TestClient[Any]) -> None:
-    answer = post(client, "resolutions", {"arm": "low", "resolution": "explore_arm"})
-    assert answer.status_code == 409
-    assert "its answers are explore, drop, hold" in answer.text
-    body = SPECIFICATION | {"name": "other", "on_alarm": "explore_arm"}
-    answer = client.post("/v1/policies", json=body)
-    assert answer.status_code == 422
-    assert "on_alarm must be one of 'explore', 'drop', 'hold'" in answer.text
+        create(client, policy=policy)
+        answer = post(client, "resolutions", {"arm": "low", "resolution": "explore_arm"})
+        assert answer.status_code == 409
+        assert "its answers are explore, drop, hold" in answer.text
+        body = SPECIFICATION | {"name": "other", "on_alarm": "explore_arm", "policy": policy}
+        answer = client.post("/v1/policies", json=body)
+        assert answer.status_code == 422
+        assert "on_alarm must be one of 'explore', 'drop', 'hold'" in answer.text
 
 
 def test_a_name_is_taken_once(client: TestClient[Any]) -> None:

@@ -12,6 +12,8 @@ from served import BY, Clock, running, view
 
 NARROW = [{"kind": "numeric", "name": "x"}, {"kind": "numeric", "name": "y"}]
 WIDE = [*NARROW, {"kind": "numeric", "name": "w"}]
+#: As many features, in other units.
+RESCALED = [NARROW[0], {"kind": "numeric", "name": "y", "scale": 2.0}]
 OLS_BANDIT = {"policy": "OLSBandit", "options": {"h": 0.5, "warmup": "pinv"}}
 GREEDY_FIRST = {
     "policy": "GreedyFirst",
@@ -19,18 +21,30 @@ GREEDY_FIRST = {
 }
 #: An arm trips its test at once.
 STRICT = GREEDY_FIRST | {"options": GREEDY_FIRST["options"] | {"lambda0": 100.0}}
+#: Greedy-First as it comes.
+ARM_BY_ARM = {"policy": "GreedyFirst", "options": {"initial_pulls": 3}}
 WORTH = {"a": (1.0, 1.0), "b": (0.5, -1.0), "c": (-3.0, 0.0), "late": (0.8, 2.0)}
 
 
 class Life:
     """What happens to a policy, decided by a seed and by its own choices."""
 
-    def __init__(self, client: TestClient[Any], *, wide: bool, seed: int = 5, **changes: Any):
+    def __init__(
+        self,
+        client: TestClient[Any],
+        *,
+        wide: bool,
+        later: Any = WIDE,
+        seed: int = 5,
+        **changes: Any,
+    ):
         self.client, self.wide, self.rng = client, wide, random.Random(seed)
+        self.later = later
+        self.extra = {"w": 0.0} if later is WIDE else {}
         specification = {
             "name": "dose",
             "arms": ["a", "b", "c"],
-            "features": WIDE if wide else NARROW,
+            "features": later if wide else NARROW,
             "policy": GREEDY_FIRST,
             "seed": 1,
         }
@@ -42,7 +56,7 @@ class Life:
         made, owed = [], []
         for number in range(n):
             context = {"x": self.rng.gauss(0, 1), "y": self.rng.gauss(0, 1)}
-            asked = context | {"w": 0.0} if self.wide else context
+            asked = context | self.extra if self.wide else context
             answer = self.client.post("/v1/policies/dose/decisions", json={"context": asked})
             assert answer.status_code == 201, answer.text
             made.append(answer.json())
@@ -60,7 +74,7 @@ class Life:
 
     def widen(self) -> None:
         if not self.wide:
-            body = {"features": WIDE, "fill": {"w": 0.0}, **BY}
+            body = {"features": self.later, "fill": self.extra, **BY}
             answer = self.client.put("/v1/policies/dose/schema", json=body)
             assert answer.status_code == 200, answer.text
             self.wide = True
@@ -77,6 +91,8 @@ class Life:
             "open": sorted(alarm["arm"] for alarm in seen["open_alarms"]),
             "arms": [(arm["name"], arm["pulls"], arm["in_use"]) for arm in report["arms"]],
             "unwatched": [arm["name"] for arm in report["arms"] if not arm["watched"]],
+            "starving": seen["starving"],
+            "explored": [arm["name"] for arm in report["arms"] if arm["explored"]],
         }
 
 
@@ -104,6 +120,13 @@ def explored(life: Life) -> None:
     life.play(20)
 
 
+def explored_alone(life: Life) -> None:
+    life.play(60)
+    for alarm in view(life.client)["open_alarms"]:
+        life.act("resolutions", arm=alarm["arm"], resolution="explore_arm")
+    life.play(40)
+
+
 def retired_early(life: Life) -> None:
     life.play(6)
     life.act("retirements", arm="c")
@@ -122,7 +145,7 @@ def added_and_not_pulled_yet(life: Life) -> None:
 
 
 def imported(life: Life) -> None:
-    extra = {"w": 0.0} if life.wide else {}
+    extra = life.extra if life.wide else {}
     rows = [
         {
             "context": {"x": number / 7, "y": number % 3, **extra},
@@ -135,28 +158,40 @@ def imported(life: Life) -> None:
     life.play(40)
 
 
+LIVES = [
+    untouched,
+    held,
+    all_held,
+    explored,
+    retired_early,
+    added,
+    added_and_not_pulled_yet,
+    imported,
+]
+
+
 @pytest.mark.parametrize("on_alarm", ["hold", "explore", "drop"])
-@pytest.mark.parametrize(
-    "lived",
-    [
-        untouched,
-        held,
-        all_held,
-        explored,
-        retired_early,
-        added,
-        added_and_not_pulled_yet,
-        imported,
-    ],
-)
+@pytest.mark.parametrize("lived", LIVES)
 def test_it_goes_on_as_if_it_had_had_them_from_the_start(
     tmp_path: Path, lived: Any, on_alarm: str
 ) -> None:
+    policy = STRICT if lived in (untouched, held, all_held) else GREEDY_FIRST
+    go_on_with_both(tmp_path, lived, on_alarm=on_alarm, policy=policy)
+
+
+@pytest.mark.parametrize("on_alarm", ["hold", "explore_arm", "explore", "drop"])
+@pytest.mark.parametrize("lived", [*LIVES, explored_alone])
+def test_it_does_so_arm_by_arm(tmp_path: Path, lived: Any, on_alarm: str) -> None:
+    """Tests begin after 4·K·d rewards, so d must stay: the features get other units."""
+    go_on_with_both(tmp_path, lived, on_alarm=on_alarm, policy=ARM_BY_ARM, later=RESCALED)
+
+
+def go_on_with_both(tmp_path: Path, lived: Any, **life_options: Any) -> None:
+    """The same life with the features from the start and with a change: the same from then on."""
     clock, found = Clock(), []
     for wide in (True, False):
         with running(tmp_path / f"{wide}.db", clock) as client:
-            policy = STRICT if lived in (untouched, held, all_held) else GREEDY_FIRST
-            life = Life(client, wide=wide, on_alarm=on_alarm, policy=policy)
+            life = Life(client, wide=wide, **life_options)
             lived(life)
             before = life.standing()
             life.widen()

@@ -78,10 +78,13 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     state, options = agent.state, agent.options
     watch = state.watch
     leave_out(watch, arm, dropped=dropped)
+    if isinstance(watch, ArmWatch):
+        watch.explored[arm] = False
+        if watch.explores:  # that was the answer to the other arms' alarms: they are raised again
+            watch.tripped_at[~(watch.exempt | watch.explored)] = 0
     watch.explores = False
     watch.switched_at = 0
     if isinstance(watch, ArmWatch):
-        watch.explored[arm] = False
         return
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     test_soon(watch)
@@ -96,12 +99,21 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     state.scores.random_share = 0.0
 
 
-def watch_again(watch: Watch, arm: int) -> None:
-    """Test this arm again, as soon as may be."""
+def watch_again(watch: Watch, arm: int, *, anew: bool) -> None:
+    """Test this arm again, as soon as may be.
+
+    An arm that starves raises an alarm again with ``anew``, else only after it has been fed.
+    """
     watch.exempt[arm] = False
-    if isinstance(watch, ArmWatch):
+    if isinstance(watch, ArmWatch) and anew:
         watch.tripped_at[arm] = 0
     test_soon(watch)
+
+
+def explore_starving(watch: Watch, explores_arms: bool) -> None:
+    """Explore arms while they starve from now on, those that are left out of the test aside."""
+    if isinstance(watch, ArmWatch) and explores_arms:
+        watch.explored[~watch.exempt] = True
 
 
 def admit(agent: Deciding, pulls: int) -> None:

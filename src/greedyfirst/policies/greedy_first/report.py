@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,6 +13,9 @@ from greedyfirst.compiling.families import member_of
 from greedyfirst.policies.greedy_first.arm_by_arm import SHARE, ArmWatch
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
 from greedyfirst.validation import FloatArray
+
+#: What is measured of an arm's samples: what ``min_eigenvalue`` and ``threshold`` are.
+Measure = Literal["smallest eigenvalue", "share of samples"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,7 @@ class DiversityReport:
     arms: tuple[ArmDiversity, ...]
     #: Rewards so far.
     rewards: int
-    #: "greedy" or "fallback" for Greedy-First, else "not tested".
+    #: "greedy" or, while all arms are explored, "fallback" for Greedy-First; else "not tested".
     mode: str
     #: λ₀ in force, None until it is estimated.
     lambda0: float | None
@@ -62,12 +65,14 @@ class DiversityReport:
     culprit: str | None
     #: Smallest eigenvalues computed for the test so far.
     eigenvalue_computations: int
+    #: What is measured: shares of samples where arms are explored one by one.
+    measure: Measure = "smallest eigenvalue"
 
     def __str__(self) -> str:
         lines = [
             f"{'arm':<16}{'pulls':>8}{'min eigenvalue':>16}{'threshold':>12}  weakest direction"
         ]
-        shares = any(arm.starving is not None for arm in self.arms)
+        shares = self.measure == "share of samples"
         if shares:
             lines = [f"{'arm':<16}{'pulls':>8}{'least share':>16}{'needed':>12}  weakest direction"]
         for arm in self.arms:
@@ -143,6 +148,7 @@ def report(agent: Reported) -> DiversityReport:
         switched_at=watch.switched_at or None,
         culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
         eigenvalue_computations=watch.eigenvalue_computations,
+        measure="share of samples" if isinstance(watch, ArmWatch) else "smallest eigenvalue",
     )
 
 
@@ -168,6 +174,7 @@ def _share_reports(agent: Reported, watch: ArmWatch, model: Any) -> tuple[ArmDiv
     axes = np.linalg.qr(inside.T)[0]  # of the contexts' span, features in their own units
     needed = SHARE / max(int((~agent.dropped).sum()), 1)
     reports = []
+    explored = (watch.explored | watch.explores) & ~agent.dropped
     for arm, name in enumerate(agent.arm_names):
         share, weakest = _smallest_share(axes, grams[arm], total, units)
         order = np.argsort(-np.abs(weakest), kind="stable")
@@ -184,7 +191,7 @@ def _share_reports(agent: Reported, watch: ArmWatch, model: Any) -> tuple[ArmDiv
                 dropped=bool(agent.dropped[arm]),
                 watched=not watch.exempt[arm],
                 starving=bool(watch.starving[arm]),
-                explored=bool(watch.explored[arm] or watch.explores),
+                explored=bool(explored[arm]),
                 fed_at=int(watch.fed_at[arm]) or None,
             )
         )

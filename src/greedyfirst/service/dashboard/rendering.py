@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Request, Response
 from litestar.response import Redirect
 
-from greedyfirst.service.dashboard import assets, forms, wording
+from greedyfirst.service.dashboard import assets, forms, standing, wording
 from greedyfirst.service.http.middleware import caller_of
 
 #: Of handlers whose answers are pages.
@@ -27,6 +27,8 @@ _environment.globals |= {"asset": assets.address, "plotly_styles": assets.plotly
 _environment.filters |= {
     "count": wording.count,
     "number": wording.number,
+    "percent": wording.percent,
+    "starving": standing.starving_words,
     "feature": wording.feature,
     "direction": wording.direction,
     "when": wording.when,

@@ -12,7 +12,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
 from greedyfirst.policies.greedy_first import ANSWERS
-from greedyfirst.service.dashboard import assets, forms, reference, signing, wording
+from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.errors import ConflictError, InvalidError
@@ -35,7 +35,8 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
     service = service_of(state)
     await service.durable()
     policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
-    return page(request, "front.html", policies=policies, modes=wording.MODES)
+    modes = {policy.name: standing.mode_of(policy) for policy in policies}
+    return page(request, "front.html", policies=policies, modes=modes)
 
 
 @get("/policies/{policy:str}")
@@ -64,19 +65,20 @@ def _policy_page(
 ) -> Response[str]:
     """``answered`` is the key of an answer just given, ``refused`` the fields of one refused."""
     deployment = service.deployment(policy)
-    diversity = views.diversity_view(deployment)
+    shown, diversity = views.policy_view(deployment), views.diversity_view(deployment)
     audit = [views.audit_entry(entry) for entry in service.audit(policy, before, _AUDIT_ROWS + 1)]
     done = None if answered is None else service.log.with_key(policy, answered[:200])
     return page(
         request,
         "policy.html",
         status,
-        policy=views.policy_view(deployment),
-        mode=wording.MODES[diversity.mode],
+        policy=shown,
+        mode=standing.mode_of(shown),
         diversity=diversity,
-        needed={arm.name: arm.samples_needed for arm in diversity.arms},
+        shares=diversity.measure == "share of samples",
+        now={arm.name: arm for arm in diversity.arms},
         since=_raised(service, policy) if diversity.open_alarms else {},
-        statuses={arm.name: wording.arm_status(arm, diversity) for arm in diversity.arms},
+        standings={arm.name: standing.arm_standing(arm, diversity) for arm in diversity.arms},
         charts=_charted(diversity),
         history=history_rows(deployment.history),
         audit=audit[:_AUDIT_ROWS],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from greedyfirst.policies.greedy_first import ANSWERS
-from greedyfirst.service.http.messages import ArmDiversityView, AuditEntry, DiversityView
+from greedyfirst.service.http.messages import AuditEntry
 from greedyfirst.service.log.decision_view import DecisionView
 
 PROBLEMS = {
@@ -47,6 +47,21 @@ def number(value: float | None) -> str:
     return format(value, form).replace("-", "−")
 
 
+def percent(value: float | None) -> str:
+    """A share of samples."""
+    if value is None:
+        return "–"
+    hundredths = round(1e4 * value)
+    if hundredths == 0:
+        return "0 %" if value < 1e-9 else "below 0.01 %"
+    return f"{hundredths / 100:.2f} %" if hundredths < 1000 else f"{100 * value:.1f} %"
+
+
+def named(names: Sequence[str]) -> str:
+    """A few names, in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def when(at: float) -> str:
     """A time that means the same everywhere."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -68,39 +83,37 @@ def feature(encoded: str) -> str:
 def direction(weights: Mapping[str, float]) -> str:
     """The main features of a direction, largest first."""
     leading = [name for name, weight in weights.items() if abs(weight) >= _NAMED_FROM]
-    named = [feature(name) for name in (leading or list(weights))[:_MOST_NAMED]]
-    if len(named) == 1:
-        return named[0]
-    return f"{', '.join(named[:-1])} and {named[-1]} taken together"
-
-
-def arm_status(arm: ArmDiversityView, diversity: DiversityView) -> str:
-    """How an arm stands with the test of diversity."""
-    if not arm.in_use:
-        return "not in use"
-    if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
-        return "alarm"
-    if diversity.mode != "greedy":
-        return "explored" if diversity.mode == "fallback" else "not tested"
-    if not arm.watched:
-        return "kept, not tested"
-    if arm.threshold is None or arm.min_eigenvalue < arm.threshold:
-        return "not tested yet"
-    return "diverse enough"
+    features = [feature(name) for name in (leading or list(weights))[:_MOST_NAMED]]
+    return named(features) + (" taken together" if len(features) > 1 else "")
 
 
 def why_chosen(view: DecisionView) -> str:
     """Why the decision took its arm."""
-    answer = view.answer
+    answer, explored = view.answer, view.answer.explored_arms
     if answer.mode == "forced":
         return "It was due a sample, whatever was expected of it: that is how the policy learns."
+    if answer.mode == "fallback" and explored:
+        return (
+            "All arms were being explored: each one’s score was a draw around what was expected of "
+            "it, and this one’s was the highest."
+        )
     if answer.mode == "fallback":
         return "The policy was exploring: it weighs what it expects against what it can learn."
     if answer.mode == "policy":
         return "The policy explores by its own rules: what it expects is one of its reasons."
-    if view.eligible_arms is not None:
-        return "Of the arms that were allowed here, it had the highest expected reward."
-    return "Of the arms in use, it had the highest expected reward."
+    if answer.mode == "explored":
+        return (
+            "It was being explored, since it had too few samples: its score was a draw around what "
+            "was expected of it, and it was the highest."
+        )
+    among = "in use" if view.eligible_arms is None else "that were allowed here"
+    if not explored:
+        return f"Of the arms {among}, it had the highest expected reward."
+    being = "was" if len(explored) == 1 else "were"
+    return (
+        f"Of the arms {among}, it had the highest score: its expected reward. For "
+        f"{named(explored)}, which {being} being explored, the score was a draw."
+    )
 
 
 def fate(view: DecisionView) -> str:
@@ -145,7 +158,17 @@ def happened(entry: AuditEntry) -> str:
             return "The policy was created."
         case "alarmed":
             did = ANSWERS[event["answered"]].answered
+            if event.get("measure") == "share of samples":
+                has, needs = percent(event["min_eigenvalue"]), percent(event["threshold"])
+                return (
+                    f"Alarm: {arm} starves. In its weakest direction it had {has} of all samples "
+                    f"and needs {needs}; {did}."
+                )
             return f"Alarm: the samples of {arm} were not diverse enough; {did}."
+        case "fed":
+            closed = " Its alarm was closed, unanswered." if event["closed_alarm"] else ""
+            after = count(event["rewards"])
+            return f"{arm} has enough samples again, after {after} rewards.{closed}"
         case "resolved":
             return f"{ANSWERS[event['resolution']].resolved} ({arm})."
         case "arm_added":

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from greedyfirst.policies.greedy_first.report import Measure
 from greedyfirst.service.log.events import Alarmed, Decision, HistoryRow
 from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.history import History
@@ -100,14 +101,29 @@ class ArmView(Struct, frozen=True, kw_only=True):
     in_use: bool
 
 
+#: What is done about an arm that starves.
+Doing = Literal["explored", "waiting for an answer", "nothing"]
+
+
+class StarvingArm(Struct, frozen=True, kw_only=True):
+    """An arm in use that starves: in some direction of the contexts it has too few samples."""
+
+    arm: str
+    #: The number of rewards at which it raised its alarm.
+    since: int
+    doing: Doing
+
+
 class PolicyView(Struct, frozen=True, kw_only=True):
     """A policy and how it stands."""
 
     name: str
+    #: As it was recorded: with every option of the policy.
     specification: Specification
     seed: int
     schema_version: int
     model_version: int
+    #: "fallback" while all arms are explored.
     mode: Literal["greedy", "fallback", "not tested"]
     arms: tuple[ArmView, ...]
     decisions: int
@@ -119,20 +135,32 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     missing: int
     imported: int
     open_alarms: tuple[Alarmed, ...]
+    #: Where arms are explored one by one: those that have raised an alarm and still starve.
+    starving: tuple[StarvingArm, ...] = ()
 
 
 class ArmDiversityView(Struct, frozen=True, kw_only=True):
-    """How diverse an arm's samples are."""
+    """How diverse an arm's samples are; the ``measure`` says what is compared with what."""
 
     name: str
     pulls: int
+    #: The smallest eigenvalue of its samples, or the share of all samples that it has in its
+    #: weakest direction, 0 to 1.
     min_eigenvalue: float
+    #: The line λ₀t/4, or the share that it needs.
     threshold: float | None
     samples_needed: int | None
     weakest_direction: dict[str, float]
+    #: The number of rewards at which it raised its alarm; a starving arm starves since then.
     tripped_at: int | None
     in_use: bool
     watched: bool
+    #: Where arms are explored one by one: whether it starves, whether it may be explored then, what
+    #: is done about it, and the number of rewards at which it was found to be fed last.
+    starving: bool | None = None
+    explored: bool | None = None
+    doing: Doing | None = None
+    fed_at: int | None = None
 
 
 class DiversityView(Struct, frozen=True, kw_only=True):
@@ -140,12 +168,15 @@ class DiversityView(Struct, frozen=True, kw_only=True):
 
     policy: str
     rewards: int
+    #: "fallback" while all arms are explored.
     mode: Literal["greedy", "fallback", "not tested"]
     lambda0: float | None
     switched_at: int | None
     culprit: str | None
     arms: tuple[ArmDiversityView, ...]
     open_alarms: tuple[Alarmed, ...]
+    #: What ``min_eigenvalue`` and ``threshold`` of each arm are.
+    measure: Measure = "smallest eigenvalue"
 
 
 class ReplayView(Struct, frozen=True, kw_only=True):

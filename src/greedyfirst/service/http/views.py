@@ -6,12 +6,15 @@ from typing import Any
 
 import msgspec
 
+from greedyfirst.policies.greedy_first import ArmDiversity, DiversityReport
 from greedyfirst.service.http.messages import (
     ArmDiversityView,
     ArmView,
     AuditEntry,
     DiversityView,
+    Doing,
     PolicyView,
+    StarvingArm,
 )
 from greedyfirst.service.log.entries import Entry, encode
 from greedyfirst.service.log.events import Imported
@@ -41,7 +44,27 @@ def policy_view(deployment: Deployment) -> PolicyView:
         missing=counts.missing,
         imported=counts.imported,
         open_alarms=tuple(deployment.open_alarms.values()),
+        starving=_starving(deployment, report),
     )
+
+
+def _starving(deployment: Deployment, report: DiversityReport) -> tuple[StarvingArm, ...]:
+    """The arms that starve and have raised an alarm for it."""
+    found = []
+    for arm in report.arms:
+        doing = _doing(deployment, arm)
+        if doing is not None and arm.tripped_at is not None:
+            found.append(StarvingArm(arm=arm.name, since=arm.tripped_at, doing=doing))
+    return tuple(found)
+
+
+def _doing(deployment: Deployment, arm: ArmDiversity) -> Doing | None:
+    """What is done about an arm, if it is in use and starves."""
+    if not arm.starving or arm.dropped:
+        return None
+    if arm.explored:
+        return "explored"
+    return "waiting for an answer" if arm.name in deployment.open_alarms else "nothing"
 
 
 def diversity_view(deployment: Deployment) -> DiversityView:
@@ -66,10 +89,15 @@ def diversity_view(deployment: Deployment) -> DiversityView:
                 tripped_at=arm.tripped_at,
                 in_use=not arm.dropped,
                 watched=arm.watched,
+                starving=arm.starving,
+                explored=arm.explored,
+                doing=_doing(deployment, arm),
+                fed_at=arm.fed_at,
             )
             for arm in report.arms
         ),
         open_alarms=tuple(deployment.open_alarms.values()),
+        measure=report.measure,
     )
 
 

@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from greedyfirst.agent import Mode
+from greedyfirst.policies.greedy_first.report import Measure
 from greedyfirst.service.state.answers import AnswerName
-from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
 
 Value = float | int | str | bool
 
@@ -24,10 +25,13 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class Created(Event, frozen=True, kw_only=True, tag="created"):
-    """The deployment begins."""
+    """The deployment begins; its specification has every option of the policy."""
 
     specification: Specification
     seed: int
+    #: The policy as the request had it. None in logs of release 0.1: there it is the
+    #: specification's, and options that are left out are those of that release.
+    asked: PolicyDescription | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -36,8 +40,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     decision_id: str
     policy: str
     arm: str
-    #: "greedy", "forced" (an initial pull or forced sample), "fallback" after a switch, "policy"
-    #: for policies that explore by themselves.
+    #: "greedy"; "explored" if the arm was being explored because it starves; "forced" (an initial
+    #: pull or forced sample); "fallback" while all arms are explored; "policy" for policies that
+    #: explore by themselves.
     mode: Mode
     #: Its number among the policy's decisions.
     step: int
@@ -50,6 +55,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: Of the chosen arm: coefficient times value, by encoded feature; they add up to its linear
     #: predictor, which for linear rewards is the expected reward.
     contributions: dict[str, float]
+    #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
+    #: were draws around their expected rewards.
+    explored_arms: tuple[str, ...] = ()
 
 
 class Decided(Event, frozen=True, kw_only=True, tag="decided"):
@@ -77,14 +85,35 @@ class Expired(Event, frozen=True, kw_only=True, tag="expired"):
 
 
 class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
-    """An arm's samples were found not to be diverse enough, after ``rewards`` rewards."""
+    """An arm's samples were found not to be diverse enough, after ``rewards`` rewards.
+
+    By ``measure``, ``min_eigenvalue`` and ``threshold`` are the smallest eigenvalue and the line
+    λ₀t/4, or the share of all samples that the arm has in its weakest direction and the share that
+    it needs: then the arm starves.
+    """
 
     arm: str
     rewards: int
     min_eigenvalue: float
     threshold: float | None
     weakest_direction: dict[str, float]
+    #: What the policy does about it: as its specification says, or as a person has asked before.
     answered: AnswerName
+    measure: Measure = "smallest eigenvalue"
+
+
+class Fed(Event, frozen=True, kw_only=True, tag="fed"):
+    """An arm that had raised an alarm after ``since`` rewards has enough samples again."""
+
+    arm: str
+    #: Rewards so far.
+    rewards: int
+    since: int
+    #: The share of all samples that it has in its weakest direction, and the share that it needs.
+    share: float
+    needed: float
+    #: Whether its alarm was still open, and is closed by this.
+    closed_alarm: bool
 
 
 class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
@@ -148,6 +177,7 @@ AnyEvent = (
     | Rewarded
     | Expired
     | Alarmed
+    | Fed
     | Resolved
     | ArmAdded
     | ArmRetired
@@ -158,6 +188,7 @@ AnyEvent = (
 AUDITED = (
     "created",
     "alarmed",
+    "fed",
     "resolved",
     "arm_added",
     "arm_retired",

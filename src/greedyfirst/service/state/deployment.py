@@ -24,7 +24,12 @@ from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.state import contexts
 from greedyfirst.service.state.history import History
-from greedyfirst.service.state.specification import Features, Specification, check_size
+from greedyfirst.service.state.specification import (
+    Features,
+    PolicyDescription,
+    Specification,
+    check_size,
+)
 from greedyfirst.validation import FloatArray
 
 #: So many places of settled decisions are kept beside as many as there are pending ones.
@@ -56,6 +61,8 @@ class Deployment:
     model_version: int = 0
 
     def __post_init__(self) -> None:
+        #: The policy as the request had it that created the deployment; None in older logs.
+        self.asked: PolicyDescription | None = None
         self.schema = self.encoding.schema()
         self._linear = self.agent.policy.reward_link() is Identity
         #: The values that later features have in contexts from before they were there.
@@ -76,7 +83,9 @@ class Deployment:
         specification = created.specification
         encoding = specification.encoding()
         agent = make_agent(specification, created.seed, encoding)
-        return cls(specification, agent, recall, encoding)
+        deployment = cls(specification, agent, recall, encoding)
+        deployment.asked = created.asked
+        return deployment
 
     @property
     def name(self) -> str:
@@ -111,9 +120,15 @@ class Deployment:
             schema_version=self.schema_version,
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
+            explored_arms=self._explored(eligible),
         )
         arms = None if eligible is None else tuple(eligible)
         return Decided(context=context, eligible_arms=arms, answer=answer)
+
+    def _explored(self, eligible: Sequence[str] | None) -> tuple[str, ...]:
+        """The arms that the decision just made explored, of those that were eligible."""
+        explored = self.agent.explored_arms
+        return tuple(arm for arm in explored if eligible is None or arm in eligible)
 
     def encode(self, context: dict[str, Any]) -> FloatArray:
         """A context as numbers; an error names what is wrong in it."""

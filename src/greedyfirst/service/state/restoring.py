@@ -63,6 +63,8 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
                 rewards.apply_expiry(deployment, event, at)
             case events.Alarmed():
                 alarms.keep_open(deployment, event)
+            case events.Fed():
+                alarms.close(deployment, event)
             case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.Imported():
                 administration.apply(deployment, event, at)
             case events.SchemaChanged():

@@ -107,10 +107,11 @@ def _learn_decision(deployment: Deployment, step: int, value: float, at: float) 
 def learn(
     deployment: Deployment, encoded: FloatArray, arm: str, value: float, step: int, at: float
 ) -> list[AnyEvent]:
-    """Learn a reward; the alarms that it raised."""
+    """Learn a reward; the alarms that it raised, and the arms that it fed."""
     agent = deployment.agent
-    before = agent.alarms
+    before, alarmed_at = agent.alarms, agent.alarmed_at
     agent.update(encoded, arm, value, step=step)
     deployment.model_version += 1
     deployment.history.add(agent, value, at)
-    return [] if agent.alarms == before else alarms.new_alarms(deployment)
+    caused = alarms.fed_again(deployment, alarmed_at) if alarmed_at.any() else []
+    return caused if agent.alarms == before else caused + alarms.new_alarms(deployment)

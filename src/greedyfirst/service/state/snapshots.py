@@ -12,7 +12,7 @@ from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
 from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
 from greedyfirst.service.state.history import History
-from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
 from greedyfirst.version import __version__
 
 
@@ -33,6 +33,7 @@ class SavedState(Struct, frozen=True, kw_only=True):
     history: History = msgspec.field(name="course")
     open_alarms: dict[str, events.Alarmed]
     mismatches: int = msgspec.field(name="departures")
+    asked: PolicyDescription | None = None
 
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
@@ -52,6 +53,7 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         history=msgspec.structs.replace(history, points=list(history.points)),
         open_alarms=dict(deployment.open_alarms),
         mismatches=deployment.mismatches,
+        asked=deployment.asked,
     )
     steps, times = deployment.pending.columns()
 
@@ -86,4 +88,5 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     deployment.history = state.history
     deployment.open_alarms = state.open_alarms
     deployment.mismatches = state.mismatches
+    deployment.asked = state.asked
     return deployment

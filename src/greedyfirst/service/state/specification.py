@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
-from greedyfirst.policies.description import as_in_release_0_1, from_description
+from greedyfirst.policies.description import as_in_release_0_1, describe, from_description
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
 from greedyfirst.tables import Schema
@@ -101,7 +101,10 @@ class Features(Struct, frozen=True, kw_only=True):
 
 
 class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A policy of the library by its name, with its options."""
+    """A policy of the library by its name, with its options.
+
+    Options that a request leaves out are recorded as they are in the release that it was sent to.
+    """
 
     policy: str = "GreedyFirst"
     options: dict[str, Any] = {}
@@ -152,10 +155,30 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             except ValueError as error:
                 raise InvalidError(str(error)) from None
 
+    def written_out(self) -> Specification:
+        """The same, with every option of its policy: no later default can change what it means."""
+        policy = self._policy(msgspec.to_builtins(self.policy))
+        try:
+            described = msgspec.json.decode(msgspec.json.encode(describe(policy)))
+        except TypeError as error:
+            raise InvalidError(
+                f"policy {self.policy.policy} has an option that JSON cannot hold: {error}"
+            ) from None
+        described["options"].pop("on_alarm", None)
+        if self._policy(described) != policy:
+            raise InvalidError(f"policy {self.policy.policy} has an option that JSON cannot hold")
+        return msgspec.structs.replace(self, policy=PolicyDescription(**described))
+
     def made_policy(self) -> Policy:
-        """The policy itself, answering alarms as ``on_alarm`` says."""
-        description = as_in_release_0_1(msgspec.to_builtins(self.policy))
-        if "on_alarm" in self.policy.options:
+        """The policy itself, answering alarms as ``on_alarm`` says.
+
+        A log of release 0.1 may leave options out: they are those of that release.
+        """
+        return self._policy(as_in_release_0_1(msgspec.to_builtins(self.policy)))
+
+    def _policy(self, description: dict[str, Any]) -> Policy:
+        """The policy of a description; an error says what is wrong with it."""
+        if "on_alarm" in description["options"]:
             raise InvalidError("on_alarm is a field of the policy's own, not one of policy.options")
         _check_numbers(description)
         try:

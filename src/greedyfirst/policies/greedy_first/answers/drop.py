@@ -19,8 +19,8 @@ class Drop(Answer):
     answered = "the arm was dropped"
     choice = "Drop {arm}."
     meaning = (
-        "It is never chosen again, and the policy goes on greedily with the other arms. Right when "
-        "you know that it is not worth it."
+        "It is never chosen again; the policy goes on with the other arms. Right when you know "
+        "that it is not worth it."
     )
 
     @staticmethod

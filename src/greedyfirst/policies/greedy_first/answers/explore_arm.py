@@ -17,10 +17,10 @@ class ExploreArm(Answer):
     explores_arm = True
     resolved = "The arm is explored while it starves"
     answered = "the policy explores the arm"
-    choice = "Explore {arm}."
+    choice = "Explore {arm} alone."
     meaning = (
-        "{arm} is chosen now and then although it looks worse, where too little is known of it, "
-        "until it has enough samples. The other arms go on greedily."
+        "While it has too few samples, it is assigned to some although another arm looks better, "
+        "where it may be the best. The other arms go on as they are."
     )
 
     @staticmethod

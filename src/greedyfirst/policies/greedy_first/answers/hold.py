@@ -19,8 +19,8 @@ class Hold(Answer):
     answered = "a person is to decide"
     choice = "Hold on."
     meaning = (
-        "The policy goes on greedily with all arms and does not test {arm} any more. Right when "
-        "you know that greedy is safe for it."
+        "It is chosen only where it looks best, and is not tested any more. Right when you know "
+        "that greedy is safe for it."
     )
 
     @staticmethod

@@ -34,9 +34,9 @@ function draw(element, traces, x, y, more = {}) {
   return Plotly.react(element, traces, layout, { displayModeBar: false, responsive: true });
 }
 
-function line(name, number, x, y) {
+function line(name, number, x, y, form = ".4~g") {
   return {
-    name: plain(name), x, y, mode: "lines", hovertemplate: "%{y:.4~g}",
+    name: plain(name), x, y, mode: "lines", hovertemplate: `%{y:${form}}`,
     line: { color: colour(`series-${(number % 6) + 1}`), dash: DASHES[number % 6], width: 2 },
   };
 }
@@ -55,12 +55,11 @@ function mark(at, text, last) {
   };
 }
 
-function drawDiversity(element, course, diversity) {
-  const number = Number(element.dataset.arm);
-  const arm = diversity.arms[number];
-  const points = course.points.filter((point) => number < point.min_eigenvalues.length);
+const positive = (value) => (value > 0 ? value : null);
+
+// The smallest eigenvalue and its line, on a logarithmic axis.
+function eigenvalues(number, arm, points, course, diversity) {
   const x = points.map((point) => point.rewards);
-  const positive = (value) => (value > 0 ? value : null);
   const traces = [line("smallest eigenvalue", 0, x, points.map((point) => positive(point.min_eigenvalues[number])))];
   const tested = course.points.find((point) => point.thresholds.some((value) => value !== null));
   if (arm.threshold !== null && tested) {
@@ -70,13 +69,38 @@ function drawDiversity(element, course, diversity) {
     const from = x.filter((t) => t >= tested.rewards);
     traces.push(line("line λ₀t/4", 1, from, from.map(height)));
   }
-  const last = x[x.length - 1];
+  return traces;
+}
+
+// The least share of samples and the share needed, which is the same for all arms in use.
+function shares(number, arm, points) {
+  const x = points.map((point) => point.rewards);
+  const needed = (point) => point.thresholds.find((value) => value !== null) ?? arm.threshold;
+  return [
+    line("least share of samples", 0, x, points.map((point) => point.min_eigenvalues[number]), ".2%"),
+    line("share needed", 1, x, points.map(needed), ".2%"),
+  ];
+}
+
+// From 0 to what the lines reach after the first tenth: the first few shares can be anything.
+function shareAxis(traces) {
+  const reached = traces.flatMap((trace) => trace.y.slice(Math.floor(trace.y.length / 10)));
+  return axis("", { range: [0, 1.15 * Math.max(...reached)], tickformat: ".2~%" });
+}
+
+function drawDiversity(element, course, diversity) {
+  const number = Number(element.dataset.arm);
+  const arm = diversity.arms[number];
+  const points = course.points.filter((point) => number < point.min_eigenvalues.length);
+  const byShare = diversity.measure === "share of samples";
+  const traces = byShare ? shares(number, arm, points) : eigenvalues(number, arm, points, course, diversity);
+  const last = points.length ? points[points.length - 1].rewards : 0;
   const marks = [];
   if (arm.tripped_at !== null) marks.push(mark(arm.tripped_at, "alarm", last));
   if (diversity.switched_at !== null && diversity.switched_at !== arm.tripped_at) {
     marks.push(mark(diversity.switched_at, "exploring", last));
   }
-  draw(element, traces, axis("rewards"), axis("", { type: "log" }), {
+  draw(element, traces, axis("rewards"), byShare ? shareAxis(traces) : axis("", { type: "log" }), {
     shapes: marks.map((item) => item.shape), annotations: marks.map((item) => item.note),
   });
 }

@@ -1,0 +1,84 @@
+"""How a policy and its arms stand, in plain words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from greedyfirst.service.dashboard.wording import MODES, count, named
+from greedyfirst.service.http.messages import (
+    ArmDiversityView,
+    DiversityView,
+    PolicyView,
+    StarvingArm,
+)
+
+#: What is done about an arm that starves.
+DOING = {
+    "explored": "explored while it starves",
+    "waiting for an answer": "waits for an answer",
+    "nothing": "nothing is done about it",
+}
+
+
+class Standing(NamedTuple):
+    """A status in a few words, "good", "bad" or neither, and what else there is to say."""
+
+    status: str
+    tone: str = ""
+    more: str = ""
+
+
+def arm_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing:
+    """How an arm stands with the test of diversity."""
+    if not arm.in_use:
+        return Standing("not in use")
+    if diversity.measure == "share of samples":
+        return _share_standing(arm, diversity)
+    if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
+        return Standing("alarm", "bad")
+    if diversity.mode != "greedy":
+        return Standing("explored" if diversity.mode == "fallback" else "not tested")
+    if not arm.watched:
+        return Standing("kept, not tested")
+    if arm.threshold is None or arm.min_eigenvalue < arm.threshold:
+        return Standing("not tested yet")
+    return Standing("diverse enough", "good")
+
+
+def _share_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing:
+    """The same where arms are explored one by one."""
+    more = ""
+    if arm.starving and arm.tripped_at is not None:
+        more = f"starves since reward {count(arm.tripped_at)}"
+    elif not arm.starving and arm.fed_at is not None:
+        more = f"since reward {count(arm.fed_at)}"
+    if diversity.mode == "fallback":
+        return Standing("explored, as all arms are", "", more if arm.starving else "")
+    if arm.doing == "waiting for an answer":
+        return Standing("starves", "bad", f"{more.removeprefix('starves ')}; waits for an answer")
+    if arm.doing == "explored":
+        return Standing(DOING["explored"], "", more.removeprefix("starves "))
+    if not arm.watched:
+        return Standing("kept, not tested", "", more if arm.starving else "enough samples " + more)
+    if arm.starving and arm.tripped_at is None:
+        return Standing("not tested yet")
+    if arm.starving:
+        return Standing("starves", "bad", f"{more.removeprefix('starves ')}; {DOING['nothing']}")
+    return Standing("enough samples", "good", more)
+
+
+def mode_of(policy: PolicyView) -> str:
+    """How a policy decides: in a few words, a colon, and what that means."""
+    explored = [each.arm for each in policy.starving if each.doing == "explored"]
+    if policy.mode != "greedy" or not explored:
+        return MODES[policy.mode]
+    starve = "starves" if len(explored) == 1 else "starve"
+    return (
+        f"greedy, and explores {named(explored)}: takes the arm with the highest expected reward, "
+        f"and tries {named(explored)} where it may be best, while it {starve}"
+    )
+
+
+def starving_words(starving: StarvingArm) -> str:
+    """An arm that starves, for lists of policies."""
+    return f"{starving.arm}: since reward {count(starving.since)}, {DOING[starving.doing]}"

@@ -1,0 +1,145 @@
+"""Pages about policies whose arms are explored one by one: who starves and what is done."""
+
+import pytest
+from dashboard_tools import POLICY, Page, client, fill, form_of, starve
+
+BY = {"who": "Ada", "why": "a test"}
+CHOICES = ["explore_arm", "explore", "drop", "hold"]
+
+
+@pytest.fixture
+def dose(tmp_path):
+    with client(tmp_path / "log.db") as made:
+        starve(made)
+        yield made
+
+
+def diversity(made):
+    return {arm["name"]: arm for arm in made.get("/v1/policies/dose/diversity").json()["arms"]}
+
+
+def answer(made, resolution, arm="low"):
+    body = {"arm": arm, "resolution": resolution, **BY}
+    made.post("/v1/policies/dose/resolutions", json=body).raise_for_status()
+
+
+def bring(made, arm, n):
+    context = [{"age": 50 + 3 * (i % 7), "sex": "fm"[i // 7 % 2]} for i in range(n)]
+    rows = [{"context": each, "arm": arm, "reward": 1} for each in context]
+    made.post("/v1/policies/dose/history", json={"rows": rows, **BY}).raise_for_status()
+
+
+def words_of(made, path="/policies/dose"):
+    return Page(made.get(path)).words
+
+
+def test_the_alarm_says_what_the_arm_has_and_what_it_needs(dose):
+    words, low = words_of(dose), diversity(dose)["low"]
+    assert "low starves: it gets too few samples to trust what is expected of it." in words
+    assert "of all samples and needs 2.50 %." in words
+    assert f"About {low['samples_needed']} more samples of it" in words
+    assert f"after {low['tripped_at']} rewards. Until someone answers, low is chosen only" in words
+    assert "eigenvalue" not in words
+    assert "λ₀" not in words
+
+
+def offered(page):
+    return [field["value"] for field in page.all("input") if field.get("type") == "radio"]
+
+
+def test_the_form_lists_the_answers_of_the_policy(dose):
+    page = Page(dose.get("/policies/dose"))
+    assert offered(page) == CHOICES
+    fill(dose, POLICY | {"name": "papers"})
+    assert offered(Page(dose.get("/policies/papers"))) == CHOICES[1:] * 3  # an alarm for each arm
+    assert "Explore low alone. While it has too few samples, it is assigned to some" in page.words
+
+
+def test_the_arms_table_says_how_each_stands(dose):
+    low, high = (diversity(dose)[name] for name in ("low", "high"))
+    words, since = words_of(dose), low["tripped_at"]
+    assert "Least share of samples Share needed Samples needed" in words
+    assert f"low starves since reward {since}; waits for an answer {low['pulls']} " in words
+    assert f"high enough samples since reward {high['fed_at']} {high['pulls']} " in words
+    answer(dose, "hold")
+    assert f"low kept, not tested starves since reward {since} " in words_of(dose)
+    answer(dose, "explore_arm")
+    assert f"low explored while it starves since reward {since} " in words_of(dose)
+    answer(dose, "explore")
+    words = words_of(dose)
+    assert f"low explored, as all arms are starves since reward {since} " in words
+    assert f"high explored, as all arms are {high['pulls']} " in words
+    answer(dose, "drop")
+    assert "low not in use " in words_of(dose)
+
+
+def test_an_arm_is_explored_by_the_form_and_the_audit_list_says_so(dose):
+    fields = form_of(dose) | {"resolution": "explore_arm", "who": "Dr Who", "why": "some people"}
+    sent = dose.post("/policies/dose", data=fields, follow_redirects=False)
+    assert sent.status_code == 303
+    words = words_of(dose, sent.headers["location"])
+    recorded = "The arm is explored while it starves (low)."
+    assert f"Recorded: {recorded} Answered by Dr Who." in words
+    assert f"{recorded} Dr Who some people" in words
+    assert "Alarm: low " not in words.partition("Audit list")[0]
+    assert "Greedy, and explores low: takes the arm with the highest expected reward" in words
+    late = dose.post("/policies/dose", data=fields | {"key": "another"}, follow_redirects=False)
+    assert late.status_code == 409
+    assert "arm 'low' is explored already" in Page(late).words
+
+
+def test_the_front_page_says_who_starves(dose):
+    since = diversity(dose)["low"]["tripped_at"]
+    waits = f"dose 1 open greedy 60 0 low: since reward {since}, waits for an answer"
+    assert waits in words_of(dose, "/")
+    answer(dose, "explore_arm")
+    explored = "dose none greedy, and explores low 60 0 "
+    assert f"{explored}low: since reward {since}, explored while it starves" in words_of(dose, "/")
+    bring(dose, "low", 60)
+    assert "dose none greedy 60 0 none" in words_of(dose, "/")
+
+
+def test_an_arm_that_is_fed_is_on_record_and_its_alarm_is_gone(dose):
+    bring(dose, "low", 60)
+    fed_at, words = diversity(dose)["low"]["fed_at"], words_of(dose)
+    assert fed_at > 60
+    assert f"low enough samples since reward {fed_at} " in words
+    said = (
+        f"low has enough samples again, after {fed_at} rewards. Its alarm was closed, unanswered."
+    )
+    assert said in words.partition("Audit list")[2]
+    assert "Alarm: low starves." not in words.partition("Audit list")[0]
+    assert "Alarm: low starves. In its weakest direction it had" in words
+    assert "of all samples and needs 2.50 %; a person is to decide." in words
+
+
+def test_charts_and_their_tables_are_of_shares(dose):
+    page = Page(dose.get("/policies/dose"))
+    charts = [a["aria-label"] for _, a in page.elements if a.get("data-chart") == "diversity"]
+    assert charts[0].startswith("Least share of samples of low against the share needed;")
+    first = page.words.partition("After rewards low high Share needed ")[2].split(" Rewards and")[0]
+    assert first.startswith("5 ")  # sixty points make a dozen rows
+    assert first.count("2.50 %") == 12
+    points = dose.get("/v1/policies/dose/course").json()["points"]
+    assert {value for point in points[:20] for value in point["thresholds"]} == {0.025}
+
+
+def test_a_decision_says_whether_its_arm_was_explored(dose):
+    context = {"context": {"age": 50, "sex": "f"}}
+    asked = "/v1/policies/dose/decisions"
+    plain = dose.post(asked, json=context).json()["decision_id"]
+    highest = "Of the arms in use, it had the highest expected reward."
+    assert highest in words_of(dose, f"/decisions/{plain}")
+    answer(dose, "explore_arm")
+    made = [dose.post(asked, json=context).json() for _ in range(20)]
+    greedy = next(decision for decision in made if decision["mode"] == "greedy")
+    said = "it had the highest score: its expected reward. For low, which was being explored, the"
+    assert said in words_of(dose, f"/decisions/{greedy['decision_id']}")
+    alone = dose.post(asked, json=context | {"eligible_arms": ["low"]}).json()
+    assert alone["mode"] == "explored"
+    words = words_of(dose, f"/decisions/{alone['decision_id']}")
+    assert "It was being explored, since it had too few samples: its score was a draw" in words
+    assert "Mode: explored." in words
+    answer(dose, "explore")
+    everyone = dose.post(asked, json=context).json()["decision_id"]
+    assert "All arms were being explored: each" in words_of(dose, f"/decisions/{everyone}")
