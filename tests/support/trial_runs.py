@@ -79,5 +79,7 @@ def play_compiled(policy, contexts, rewards, seed=SEED):
     grid = np.arange(1, horizon + 1)
     loop = loop_for(play, policy, options, state)
     tables = contexts, rewards, regrets, np.ones(n_arms)
-    run(loop, options, state, seed, *tables, grid, curve, np.zeros(n_arms))
-    return np.diff(curve, prepend=0.0).astype(int).tolist(), state
+    arms = np.full(horizon, -1, np.int16)
+    run(loop, options, state, seed, *tables, grid, curve, np.zeros(n_arms), arms)
+    assert arms.tolist() == np.diff(curve, prepend=0.0).tolist()
+    return arms.tolist(), state

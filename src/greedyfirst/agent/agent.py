@@ -175,28 +175,28 @@ class Agent:
             return "fallback"
         if self.forced:
             return "forced"
-        drawn = self._drawn()
-        if drawn is not None and self._chosen is not None and drawn[self._chosen]:
+        raised = self._raised()
+        if raised is not None and self._chosen is not None and raised[self._chosen]:
             return "explored"
         return "greedy" if self.policy.exploits or self.policy.watches else "policy"
 
-    def _drawn(self) -> BoolArray | None:
-        """Whose scores were draws in the last ``choose``, where arms are explored one by one."""
+    def _raised(self) -> BoolArray | None:
+        """Whose scores the last ``choose`` raised, where arms are explored one by one."""
         if self.forced or not isinstance(self._watch, ArmWatch):
             return None
-        return np.asarray(self.state.scores.spread > 0.0)
+        return self._watch.raised
 
     @property
     def explored_arms(self) -> tuple[str, ...]:
         """The arms that the last ``choose`` explored, where that is done one by one.
 
-        Their scores were draws around their expected rewards. Arms that were not eligible may be
+        Their scores were raised above their expected rewards. Arms that were not eligible may be
         among them.
         """
-        drawn = self._drawn()
-        if drawn is None or not drawn.any():
+        raised = self._raised()
+        if raised is None or not raised.any():
             return ()
-        return tuple(self.arm_names[arm] for arm in np.flatnonzero(drawn & ~self.dropped))
+        return tuple(self.arm_names[arm] for arm in np.flatnonzero(raised & ~self.dropped))
 
     @property
     def alarmed_at(self) -> IntArray:

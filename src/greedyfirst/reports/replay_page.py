@@ -13,6 +13,7 @@ from greedyfirst.replay.played import GREEDY_FIRST, MEANINGS
 from greedyfirst.replay.replay import LATE, Replay
 from greedyfirst.replay.verdict import verdict
 from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.simulation.plot import styles_of
 from greedyfirst.validation import FloatArray
 from greedyfirst.version import __version__
 
@@ -61,9 +62,10 @@ def draw_recent(replay: Replay, axes: Axes) -> None:
     result = replay.result
     back = max(len(result.steps) // 10, 1)
     steps, mean = result.steps, result.mean
-    for place, name in enumerate(result.policies):
+    for place, (colour, line) in enumerate(styles_of(result.policies)):
         recent = (mean[place, back:] - mean[place, :-back]) / (steps[back:] - steps[:-back])
-        axes.plot(steps[back:], recent, label=shortened(name), linewidth=1.4)
+        name = shortened(result.policies[place])
+        axes.plot(steps[back:], recent, label=name, color=colour, linestyle=line, linewidth=1.4)
     axes.set_xlabel("decisions")
     axes.set_ylabel(f"{measure(replay)}, lately")
     axes.set_ylim(bottom=0)

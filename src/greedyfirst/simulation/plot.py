@@ -50,7 +50,7 @@ def plot_curves(
     order = list(range(len(result.policies)))
     if not family:
         order.sort(key=lambda place: -result.mean[place, -1])
-    styles = _family_styles(len(order)) if family else _styles(result.policies)
+    styles = _family_styles(len(order)) if family else styles_of(result.policies)
     opacity = FAMILY_BAND_OPACITY if family else BAND_OPACITY
     lines = []
     for place in order:
@@ -122,7 +122,7 @@ def _new_axes() -> Axes:
     return Figure(figsize=SIZE, layout="constrained").add_subplot()
 
 
-def _styles(names: Sequence[str]) -> list[tuple[Any, Any]]:
+def styles_of(names: Sequence[str]) -> list[tuple[Any, Any]]:
     """A colour and a line style for each policy."""
     rest = cycle(OTHERS)
     return [STYLES[name] if name in STYLES else (next(rest), "-") for name in names]

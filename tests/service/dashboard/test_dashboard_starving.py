@@ -138,7 +138,7 @@ def test_a_decision_says_whether_its_arm_was_explored(dose):
     alone = dose.post(asked, json=context | {"eligible_arms": ["low"]}).json()
     assert alone["mode"] == "explored"
     words = words_of(dose, f"/decisions/{alone['decision_id']}")
-    assert "It was being explored, since it had too few samples: its score was a draw" in words
+    assert "It was being explored, since it had too few samples: its score was raised" in words
     assert "Mode: explored." in words
     answer(dose, "explore")
     everyone = dose.post(asked, json=context).json()["decision_id"]

@@ -74,6 +74,8 @@ class ArmWatch(Watch):
     #: squares, 1 for those that have only been 0.
     pooled: FloatArray = floats("d", "d")
     scales: FloatArray = floats("d")
+    # Scratch: whose scores the last decision raised.
+    raised: BoolArray = flags("n_arms")
 
 
 class ArmByArmState(Record):
@@ -123,7 +125,9 @@ class ArmByArm(Family):
             return due
         width = watched.width * posterior.noise_scale(model, UNKNOWN)
         for arm in range(allowed.shape[0]):
-            if watched.explores or (watched.starving[arm] and watched.explored[arm]):
+            raised = watched.explores or (watched.starving[arm] and watched.explored[arm])
+            watched.raised[arm] = raised
+            if raised:
                 scores.value[arm] += width * math.sqrt(posterior.variance(model, arm, context))
         watch.rule_out(watched, allowed, scores)
         return -1

@@ -94,8 +94,8 @@ def why_chosen(view: DecisionView) -> str:
         return "It was due a sample, whatever was expected of it: that is how the policy learns."
     if answer.mode == "fallback" and explored:
         return (
-            "All arms were being explored: each one’s score was a draw around what was expected of "
-            "it, and this one’s was the highest."
+            "All arms were being explored: each one’s score was what was expected of it, raised by "
+            "how unsure that was, and this one’s was the highest."
         )
     if answer.mode == "fallback":
         return "The policy was exploring: it weighs what it expects against what it can learn."
@@ -103,8 +103,8 @@ def why_chosen(view: DecisionView) -> str:
         return "The policy explores by its own rules: what it expects is one of its reasons."
     if answer.mode == "explored":
         return (
-            "It was being explored, since it had too few samples: its score was a draw around what "
-            "was expected of it, and it was the highest."
+            "It was being explored, since it had too few samples: its score was raised above what "
+            "was expected of it, by how unsure that was, and it was the highest."
         )
     among = "in use" if view.eligible_arms is None else "that were allowed here"
     if not explored:
@@ -112,7 +112,8 @@ def why_chosen(view: DecisionView) -> str:
     being = "was" if len(explored) == 1 else "were"
     return (
         f"Of the arms {among}, it had the highest score: its expected reward. For "
-        f"{named(explored)}, which {being} being explored, the score was a draw."
+        f"{named(explored)}, which {being} being explored, the score was raised by how unsure "
+        "that was."
     )
 
 

@@ -56,7 +56,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: predictor, which for linear rewards is the expected reward.
     contributions: dict[str, float]
     #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
-    #: were draws around their expected rewards.
+    #: were raised above their expected rewards.
     explored_arms: tuple[str, ...] = ()
 
 
