@@ -61,12 +61,16 @@ def policies(*, binary: bool) -> dict[str, Policy]:
         "LinUCB, α = 0.1": LinUCB(alpha=0.1),
         "LinUCB, α = 0.3": LinUCB(alpha=0.3),
         "LinUCB, α = 1": LinUCB(alpha=1.0),
-        "OLS Bandit": OLSBandit(),
+        "OLS Bandit": OLSBandit(warmup="none"),
         "OLS Bandit, h = 1": OLSBandit(h=1.0, warmup="pinv"),
         "OFUL": OFUL(),
         "Thompson sampling": ThompsonSampling(),
         "Prior-free TS": PriorFreeThompsonSampling(),
         "Epsilon-greedy": EpsilonGreedy(),
+        "LinUCB, auto": LinUCB(regularization="auto"),
+        "OLS Bandit, auto": OLSBandit(h="auto"),
+        "OFUL, auto": OFUL(regularization="auto"),
+        "Thompson sampling, auto": ThompsonSampling(prior_covariance="auto"),
     }
     if binary:
         chosen["GLM Greedy"] = GLMGreedy(memory=512)

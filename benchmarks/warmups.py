@@ -118,7 +118,9 @@ def print_stages(orders: int) -> None:
     d = 60
     frame, label = numbers(DATA, n_rows=2000, n_columns=d)
     chosen = {w: Greedy(warmup=w, initial_pulls=FEW_PULLS) for w in WARMUPS}
-    done = replay_table(frame, label=label, policies=chosen, permutations=orders, seed=SEED).result
+    done = replay_table(
+        frame, label=label, policies=chosen, intercept=False, permutations=orders, seed=SEED
+    ).result
     print("\n| rows of an arm over d | " + " | ".join(WARMUPS) + " |\n" + "|---" * 4 + "|")
     for low, high in pairwise(STAGES):
         first, last = (np.abs(done.steps - 2 * d * edge).argmin() for edge in (low, high))

@@ -69,7 +69,7 @@ TABLES = {
     ),
     "milliseconds since 1970": (
         b"visit,x,dose\n1645297717000,1,x\n1672500582000,-1,y\n1682500582000,1,x\n",
-        "column 'visit' is 2e+12 times larger than 'intercept': give standardise=True (--standardise)",
+        "column 'visit' is 2e+12 times larger than 'intercept': give standardise=True",
     ),
     "squares that vanish": (
         b"a,b,dose\n1e-200,1,x\n2e-200,2,y\n3e-200,1,x\n4e-200,2,y\n",
