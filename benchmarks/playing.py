@@ -29,7 +29,8 @@ class Playing:
         self.grid = plotted_steps(HORIZON).astype(np.int64)
         self.records = options, self.state  # kept alive: the loop gets their addresses
         table, row = np.zeros((0, N_ARMS)), np.zeros(N_ARMS)
-        self.notes = np.ones(N_ARMS), self.grid, np.zeros(len(self.grid)), row
+        self.curve = np.zeros(len(self.grid))
+        self.notes = np.ones(N_ARMS), self.grid, self.curve, row, np.zeros(0, np.int16)
         tables = np.zeros((0, n_features)), table, table
         loop = loop_for(play, policy, *self.records)
         self.loop = compiled(loop, *self.records, SEED, *tables, *self.notes)
