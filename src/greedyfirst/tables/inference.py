@@ -194,7 +194,7 @@ def _check_text(name: str, column: pd.Series) -> None:
 def _constant(name: str, value: Any) -> ValueError:
     return ValueError(
         f"column {name!r} is constant ({value!r} in every row), expected different values; drop it "
-        f"with {_option('drop', name)} ; an intercept is a constant feature"
+        f"with {_option('drop', name)}; an intercept is a constant feature"
     )
 
 
