@@ -30,6 +30,12 @@ class State(Record):
     k = integer()
 
 
+class Another(Record):
+    """A record that declares a field which ``State`` does not have."""
+
+    elsewhere = floats("n")
+
+
 def plain(x):
     return x
 
@@ -88,6 +94,14 @@ def writes_a_wrong_field(state):
     state.count = 1  # here
 
 
+def reads_a_field_of_another(state):
+    return state.elsewhere[0]  # here
+
+
+def writes_a_field_of_another(state):
+    state.elsewhere = 1  # here
+
+
 def indexes_twice(state):
     return state.x[0, 1]  # here
 
@@ -118,6 +132,8 @@ MISTAKES = [
     (changes_type, ONE_TYPE),
     (reads_a_wrong_field, FIELDS),
     (writes_a_wrong_field, FIELDS),
+    (reads_a_field_of_another, FIELDS),
+    (writes_a_field_of_another, FIELDS),
     (indexes_twice, "cannot index array(float64, 1d, C) with 2 indices"),
     (writes_text, "Cannot cast three to int64"),
     (calls_with_too_few, "missing a required argument: 'other'"),

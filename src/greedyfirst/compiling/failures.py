@@ -18,7 +18,7 @@ _NO_MEMORY = "a kernel makes no array, list or text and returns none: take room 
 _RULES = (
     (r"Cannot determine Numba type|of type module|not supported|[Uu]nsupported|has no attribute",
      "a kernel may use numbers, arrays, records, math and other kernels only"),
-    (r"Unknown attribute|Cannot resolve setattr",
+    (r"Unknown attribute|Cannot resolve setattr|>>> get\(",
      "a record has only the fields that its class declares"),
     (r"Cannot unify|Type unification", "a name in a kernel keeps one type"),
     (r"is not defined|Untyped global name", "a kernel uses names of its own module only"),
