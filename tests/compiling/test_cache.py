@@ -12,6 +12,8 @@ import pytest
 import greedyfirst
 from greedyfirst.compiling.cache import KEPT_SECONDS
 
+pytestmark = pytest.mark.slow  # each test compiles in processes of its own
+
 PACKAGE = Path(greedyfirst.__file__).parent
 HOMES = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA")
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of POSIX")

@@ -169,6 +169,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_vector_loops_agree_bit_for_bit_however_they_are_made():
     """As generated machine instructions, as numba compiles their meaning, and in Python."""
     generated = python(VECTORS, GREEDYFIRST_PLAIN_NUMBA="0")

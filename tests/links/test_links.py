@@ -353,6 +353,7 @@ def define_cloglog():
     return ComplementaryLogLog
 
 
+@pytest.mark.slow
 def test_a_link_of_ones_own_gives_the_estimate_of_statsmodels(table):
     link = define_cloglog()
     rng = np.random.default_rng(3)

@@ -64,6 +64,7 @@ def log_evidence(model, rows, arms, rewards, penalty):
     return density.logpdf(centred), variance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("n", [10, 40, 150])
 def test_the_penalty_is_the_likeliest_around(n, seed):

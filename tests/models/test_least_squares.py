@@ -66,6 +66,7 @@ every_data_set = pytest.mark.parametrize(
 raw_and_normalised = pytest.mark.parametrize("normalised", [False, True], ids=["raw", "normalised"])
 
 
+@pytest.mark.slow
 @needs_data
 @raw_and_normalised
 @every_data_set

@@ -52,6 +52,7 @@ def random_instance(seed, *, span):
     return GreedyFirst(**options, span=span), contexts, rewards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("span", "instances"), [("full", 400), ("pooled", 400)])
 def test_the_lazy_test_is_that_of_testing_every_round(span, instances):
     switches = 0

@@ -81,6 +81,7 @@ def run_script(path, tmp_path, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
     script = tmp_path / "my_policy.py"
     text = SKELETON.read_text() + RUN.replace("POLICY", "Skeleton(turns=2)")

@@ -107,6 +107,7 @@ def listen_to_interrupts():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_ends_a_long_run(n_jobs):
