@@ -23,7 +23,7 @@ import numpy as np
 
 FEATURES = (3, 20, 93)
 ROUNDS = {3: 10_000, 20: 5_000, 93: 1_500}
-REPETITIONS = 5
+REPETITIONS = 15
 PARTS = ("vectors", "counts", "compiler", "routines", "1")
 WORDS = {"0": "all parts", "1": "without any (`GREEDYFIRST_PLAIN_NUMBA=1`)"}
 
