@@ -1,0 +1,21 @@
+"""What logged decisions prove: the value of a policy on decisions that another one made."""
+
+from greedyfirst.evaluation.estimators import ESTIMATORS, Estimate
+from greedyfirst.evaluation.evaluate import Evaluation, evaluate
+from greedyfirst.evaluation.logged_data import LoggedData
+from greedyfirst.evaluation.replay_log import LogReplay, replay_log
+from greedyfirst.evaluation.support import Support
+from greedyfirst.evaluation.targets import always, shares_of
+
+__all__ = [
+    "ESTIMATORS",
+    "Estimate",
+    "Evaluation",
+    "LogReplay",
+    "LoggedData",
+    "Support",
+    "always",
+    "evaluate",
+    "replay_log",
+    "shares_of",
+]

@@ -1,0 +1,90 @@
+r"""Estimators of a policy's value from decisions that another one made.
+
+A log has contexts :math:`x_i`, arms :math:`a_i` taken with probability :math:`p_i`, and rewards
+:math:`r_i`. A target takes arm a with probability :math:`\pi(a|x)`; its weight in row i is
+:math:`w_i = \pi(a_i|x_i)/p_i`. With a reward model :math:`\hat q`, and
+:math:`\hat q(x, \pi) = \sum_a\pi(a|x)\hat q(x, a)`:
+
+=================== ===========================================================================
+direct method       mean of :math:`\hat q(x_i, \pi)`; right if the reward model is
+inverse propensity  mean of :math:`w_ir_i`; right if propensities are, and all arms have support
+self-normalised     :math:`\sum w_ir_i/\sum w_i`; the same, steadier, with a small bias
+doubly robust       mean of :math:`\hat q(x_i, \pi) + w_i(r_i - \hat q(x_i, a_i))`; right if
+                    either is
+=================== ===========================================================================
+
+Each returns the estimate and every row's influence on it: their standard deviation over
+:math:`\sqrt n` is the standard error. Doubly robust estimates take :math:`\hat q` from other rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from greedyfirst.evaluation.logged_data import LoggedData
+from greedyfirst.evaluation.reward_model import RewardModel
+from greedyfirst.validation import FloatArray
+
+DIRECT, INVERSE = "direct method", "inverse propensity"
+SELF_NORMALISED, DOUBLY_ROBUST = "self-normalised", "doubly robust"
+ESTIMATORS = (DIRECT, INVERSE, SELF_NORMALISED, DOUBLY_ROBUST)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A value with its standard error; the interval is at the level asked for."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, influence: FloatArray, level: float, *, more_variance: float = 0.0) -> Estimate:
+        """The mean of the rows' influences, and a normal interval around it."""
+        n = len(influence)
+        value = float(influence.mean())
+        if n < 2:
+            return cls(value=value, standard_error=math.nan, low=math.nan, high=math.nan)
+        error = math.sqrt(float(influence.var(ddof=1)) / n + more_variance)
+        half = float(norm.ppf(0.5 + level / 2)) * error
+        return cls(value=value, standard_error=error, low=value - half, high=value + half)
+
+
+def direct_method(
+    log: LoggedData, target: FloatArray, model: RewardModel
+) -> tuple[FloatArray, float]:
+    """Influences of the direct method, and the variance due to arms never taken.
+
+    ``model`` was fitted to ``log``. Beside the mean over contexts, each row also moves the model.
+    """
+    predicted = (target * model.predict(log.contexts)).sum(axis=1)
+    asked: FloatArray = target.T @ log.contexts / len(log)
+    moved = model.influence(log, asked)
+    return predicted + moved - moved.mean(), model.unknown_variance(log, asked)
+
+
+def inverse_propensity(weights: FloatArray, rewards: FloatArray) -> FloatArray:
+    """Influences of inverse propensity scoring."""
+    return weights * rewards
+
+
+def self_normalised(weights: FloatArray, rewards: FloatArray) -> FloatArray:
+    """Influences of the self-normalised estimate, by the delta method."""
+    value = float((weights * rewards).sum() / weights.sum())
+    around: FloatArray = weights * (rewards - value) / weights.mean()
+    return value + around
+
+
+def doubly_robust(
+    log: LoggedData, target: FloatArray, weights: FloatArray, model: RewardModel
+) -> FloatArray:
+    """Influences of the doubly robust estimate; ``model`` was fitted to other rows."""
+    predicted = model.predict(log.contexts)
+    own = predicted[np.arange(len(log)), log.arms]
+    scores: FloatArray = (target * predicted).sum(axis=1) + weights * (log.rewards - own)
+    return scores

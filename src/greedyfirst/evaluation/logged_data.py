@@ -1,0 +1,160 @@
+"""Logged decisions: contexts, the arms that were taken, their rewards, and how likely each was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from greedyfirst.tables import infer_schema
+from greedyfirst.tables.columns import check_known, first_row
+from greedyfirst.validation import FloatArray, IntArray, array, names, wrong
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LoggedData:
+    """Decisions that were made and rewarded, in their order.
+
+    Parameters
+    ----------
+    contexts : (n, d)
+        What was known when each decision was made.
+    arms : (n,)
+        The arm that was taken, as a number from 0.
+    rewards : (n,)
+        What it paid.
+    propensities : (n,) or None
+        The probability with which the arm was taken then, above 0; None where it is not known.
+    arm_names
+        Of all arms, those that were never taken included.
+
+    Examples
+    --------
+    >>> log = LoggedData(contexts=[[1.0], [1.0]], arms=[0, 1], rewards=[0.0, 1.0],
+    ...                  propensities=[0.5, 0.5], arm_names=["old", "new"])
+    >>> len(log), log.n_arms
+    (2, 2)
+    """
+
+    contexts: FloatArray
+    arms: IntArray
+    rewards: FloatArray
+    arm_names: Sequence[str]
+    propensities: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        contexts = array("contexts", self.contexts, (None, None))
+        if not contexts.size:
+            raise wrong("contexts", contexts.shape, "at least one row and one column")
+        n = len(contexts)
+        arms = np.asarray(self.arms)
+        if arms.dtype.kind not in "iu" or arms.shape != (n,):
+            raise wrong("arms", self.arms, f"{n} whole numbers")
+        arm_names = names("arm_names", self.arm_names, len(self.arm_names))
+        outside = (arms < 0) | (arms >= len(arm_names))
+        if outside.any():
+            row = int(np.flatnonzero(outside)[0])
+            raise wrong(f"arms[{row}]", arms[row], f"one of the arms 0 to {len(arm_names) - 1}")
+        propensities = self.propensities
+        if propensities is not None:
+            propensities = array("propensities", propensities, (n,))
+            outside = (propensities <= 0) | (propensities > 1)
+            if outside.any():
+                row = int(np.flatnonzero(outside)[0])
+                expected = "above 0 and at most 1: the probability of the arm that was taken"
+                raise wrong(f"propensities[{row}]", propensities[row], expected)
+        object.__setattr__(self, "contexts", contexts)
+        object.__setattr__(self, "arms", arms.astype(np.int64))
+        object.__setattr__(self, "rewards", array("rewards", self.rewards, (n,)))
+        object.__setattr__(self, "arm_names", arm_names)
+        object.__setattr__(self, "propensities", propensities)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return len(self.arm_names)
+
+    def part(self, rows: IntArray) -> LoggedData:
+        """Some of the rows."""
+        return LoggedData(
+            contexts=self.contexts[rows],
+            arms=self.arms[rows],
+            rewards=self.rewards[rows],
+            arm_names=self.arm_names,
+            propensities=None if self.propensities is None else self.propensities[rows],
+        )
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: pandas.DataFrame,
+        *,
+        arm: str,
+        reward: str,
+        propensity: str | None = None,
+        drop: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        intercept: bool = True,
+        standardise: bool = True,
+        impute: str | None = None,
+    ) -> LoggedData:
+        """The decisions of a table; its other columns are the context.
+
+        Parameters
+        ----------
+        frame
+            One row per decision, in their order.
+        arm, reward, propensity
+            Columns of the arm that was taken, of its reward, and of its probability.
+        drop, categorical, intercept, standardise, impute
+            How the other columns become numbers: as in :func:`greedyfirst.tables.infer_schema`.
+        """
+        columns = [str(name) for name in frame.columns]
+        used = {"arm": arm, "reward": reward}
+        if propensity is not None:
+            used["propensity"] = propensity
+        for argument, name in used.items():
+            check_known(argument, name, columns)
+        schema = infer_schema(
+            frame,
+            drop=(*drop, *(name for name in used.values() if name not in drop)),
+            categorical=categorical,
+            intercept=intercept,
+            standardise=standardise,
+            impute=impute,
+        )
+        taken = frame[arm]
+        if taken.isna().any():
+            row = first_row(taken.isna().to_numpy())
+            raise ValueError(f"column {arm!r} has no arm in data row {row}")
+        labels, numbers = np.unique(taken.astype(str).to_numpy(), return_inverse=True)
+        return cls(
+            contexts=schema.encode(frame),
+            arms=numbers.astype(np.int64),
+            rewards=_numbers(frame, reward),
+            arm_names=tuple(map(str, labels)),
+            propensities=None if propensity is None else _numbers(frame, propensity),
+        )
+
+
+def _numbers(frame: pandas.DataFrame, name: str) -> FloatArray:
+    """A column of numbers, without missing ones."""
+    try:
+        values: FloatArray = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r} must hold numbers, got {frame[name].iloc[0]!r}"
+        ) from None
+    missing = ~np.isfinite(values)
+    if missing.any():
+        row = first_row(missing)
+        raise ValueError(f"column {name!r} has no number in data row {row}; leave such rows out")
+    return values

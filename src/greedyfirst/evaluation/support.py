@@ -1,0 +1,105 @@
+"""Whether a log can tell what a target would have earned: overlap of what both would do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from greedyfirst.evaluation.logged_data import LoggedData
+from greedyfirst.validation import FloatArray
+
+#: More of the target's decisions without support than this, for certain, and nothing is estimated.
+TOLERATED = 0.05
+#: Standard errors that count as certain.
+CERTAIN = 3.0
+#: Rows' worth of weights below which intervals are too narrow to be believed.
+FEW_ROWS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Support:
+    """How far the log covers what the target would do.
+
+    Where a log takes every arm that the target would take, weights average 1. What is missing of
+    that is the share of the target's decisions that the log would never have made.
+    """
+
+    #: The share of the target's decisions without support, and its standard error.
+    unsupported: float
+    standard_error: float
+    #: (Σw)²/Σw²: as many rows of a log made by the target would tell as much.
+    effective_sample_size: float
+    #: The largest weight's share in the sum of all.
+    largest_weight_share: float
+    #: Arms that the target would take and the log never took, with their shares.
+    never_taken: dict[str, float]
+    deterministic: bool
+
+    @classmethod
+    def of(cls, log: LoggedData, target: FloatArray, weights: FloatArray) -> Support:
+        """What the weights say."""
+        total = float(weights.sum())
+        squares = float((weights**2).sum())
+        shares = target.mean(axis=0)
+        untaken = np.setdiff1d(np.flatnonzero(shares > 0), log.arms)
+        return cls(
+            unsupported=1.0 - total / len(log),
+            standard_error=float(weights.std(ddof=1)) / math.sqrt(len(log))
+            if len(log) > 1
+            else 1.0,
+            effective_sample_size=total**2 / squares if squares else 0.0,
+            largest_weight_share=float(weights.max()) / total if total else 1.0,
+            never_taken={log.arm_names[arm]: float(shares[arm]) for arm in untaken},
+            deterministic=bool(log.propensities is not None and (log.propensities == 1.0).all()),
+        )
+
+    @property
+    def missing(self) -> bool:
+        """Whether too much of what the target would do is surely not in the log."""
+        if sum(self.never_taken.values()) > TOLERATED:
+            return True
+        return self.unsupported - CERTAIN * self.standard_error > TOLERATED
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether weights average more than they can: then the propensities are wrong."""
+        return self.unsupported + (CERTAIN + 1) * self.standard_error < 0
+
+    def sentences(self) -> list[str]:
+        """What to know before believing the estimates."""
+        if self.contradictory:
+            return [
+                f"The weights average {1 - self.unsupported:.2f} where they can be 1 at most: the "
+                "propensities of this log are wrong. Nothing is estimated with them."
+            ]
+        if self.missing:
+            return [*self._refusal()]
+        said = []
+        if self.unsupported > 2 * self.standard_error:
+            said.append(
+                f"About {self.unsupported:.1%} of the target's decisions have no support in the "
+                "log; the estimates leave them out."
+            )
+        if self.effective_sample_size < FEW_ROWS:
+            said.append(
+                f"The log tells no more than {self.effective_sample_size:.0f} rows of the target's "
+                "own would: intervals may be too narrow."
+            )
+        return said
+
+    def _refusal(self) -> list[str]:
+        share = max(self.unsupported, sum(self.never_taken.values()))
+        said = []
+        if self.deterministic:
+            said.append("Every decision of this log was certain (propensity 1): nothing was tried.")
+        if self.never_taken:
+            named = ", ".join(f"{arm} ({part:.0%})" for arm, part in self.never_taken.items())
+            said.append(f"The log never takes arms that the target would: {named}.")
+        said.append(
+            f"{share:.0%} of the target's decisions are ones that the log would never have made "
+            "in their contexts: what they would have earned is not in it. Only the direct method "
+            "is given, which guesses there."
+        )
+        return said
