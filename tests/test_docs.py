@@ -80,6 +80,9 @@ def test_commands_run(line, tmp_path):
     if "keys remove" in line:
         add_key(tmp_path / "trial.db", AccessKey("clinic", "decider", b"hash"))
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
+    doses = rng.normal(size=(200, 2))
+    logged = [f"{a:.3f},{'high' if b > 0 else 'low'},{a * b:.3f},0.5" for a, b in doses]
+    (tmp_path / "log.csv").write_text("\n".join(["age,dose,outcome,p", *logged]) + "\n")
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

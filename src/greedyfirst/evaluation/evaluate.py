@@ -55,7 +55,9 @@ class Evaluation:
         gain = self.gains[self.best]
         said = self.support.sentences() if self.support is not None else [NO_PROPENSITIES]
         sure = "" if self.best == DOUBLY_ROBUST else " if the model of the rewards is right"
-        if gain.low > 0:
+        if self.support is not None and self.best == DOUBLY_ROBUST and self.support.too_few:
+            answer = "The log has too few rewards that stand out to tell"
+        elif gain.low > 0:
             answer = f"It would have earned more than what was done{sure}"
         elif gain.high < 0:
             answer = f"It would have earned less than what was done{sure}"

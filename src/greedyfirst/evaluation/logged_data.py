@@ -59,7 +59,9 @@ class LoggedData:
         outside = (arms < 0) | (arms >= len(arm_names))
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
-            raise wrong(f"arms[{row}]", arms[row], f"one of the arms 0 to {len(arm_names) - 1}")
+            raise wrong(
+                f"arms[{row}]", int(arms[row]), f"one of the arms 0 to {len(arm_names) - 1}"
+            )
         propensities = self.propensities
         if propensities is not None:
             propensities = array("propensities", propensities, (n,))
@@ -67,7 +69,7 @@ class LoggedData:
             if outside.any():
                 row = int(np.flatnonzero(outside)[0])
                 expected = "above 0 and at most 1: the probability of the arm that was taken"
-                raise wrong(f"propensities[{row}]", propensities[row], expected)
+                raise wrong(f"propensities[{row}]", float(propensities[row]), expected)
         object.__setattr__(self, "contexts", contexts)
         object.__setattr__(self, "arms", arms.astype(np.int64))
         object.__setattr__(self, "rewards", array("rewards", self.rewards, (n,)))

@@ -14,8 +14,8 @@ from greedyfirst.validation import FloatArray
 TOLERATED = 0.05
 #: Standard errors that count as certain.
 CERTAIN = 3.0
-#: Rows' worth of weights below which intervals are too narrow to be believed.
-FEW_ROWS = 100
+#: Informative rows below which intervals may be too narrow, and below which nothing follows.
+FEW_ROWS, TOO_FEW_ROWS = 50.0, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +31,9 @@ class Support:
     standard_error: float
     #: (Σw)²/Σw²: as many rows of a log made by the target would tell as much.
     effective_sample_size: float
-    #: The largest weight's share in the sum of all.
-    largest_weight_share: float
+    #: The same, of rows that tell something: where nearly all rewards are 0 the others count, of
+    #: normal ones a third.
+    informative_rows: float
     #: Arms that the target would take and the log never took, with their shares.
     never_taken: dict[str, float]
     deterministic: bool
@@ -40,8 +41,8 @@ class Support:
     @classmethod
     def of(cls, log: LoggedData, target: FloatArray, weights: FloatArray) -> Support:
         """What the weights say."""
-        total = float(weights.sum())
-        squares = float((weights**2).sum())
+        total, squares = float(weights.sum()), float((weights**2).sum())
+        effective = total**2 / squares if squares else 0.0
         shares = target.mean(axis=0)
         untaken = np.setdiff1d(np.flatnonzero(shares > 0), log.arms)
         return cls(
@@ -49,8 +50,8 @@ class Support:
             standard_error=float(weights.std(ddof=1)) / math.sqrt(len(log))
             if len(log) > 1
             else 1.0,
-            effective_sample_size=total**2 / squares if squares else 0.0,
-            largest_weight_share=float(weights.max()) / total if total else 1.0,
+            effective_sample_size=effective,
+            informative_rows=effective * _informative_share(log.rewards),
             never_taken={log.arm_names[arm]: float(shares[arm]) for arm in untaken},
             deterministic=bool(log.propensities is not None and (log.propensities == 1.0).all()),
         )
@@ -67,6 +68,11 @@ class Support:
         """Whether weights average more than they can: then the propensities are wrong."""
         return self.unsupported + (CERTAIN + 1) * self.standard_error < 0
 
+    @property
+    def too_few(self) -> bool:
+        """Whether too few rows tell something for intervals to mean anything."""
+        return self.informative_rows < TOO_FEW_ROWS
+
     def sentences(self) -> list[str]:
         """What to know before believing the estimates."""
         if self.contradictory:
@@ -82,10 +88,12 @@ class Support:
                 f"About {self.unsupported:.1%} of the target's decisions have no support in the "
                 "log; the estimates leave them out."
             )
-        if self.effective_sample_size < FEW_ROWS:
+        if self.informative_rows < FEW_ROWS:
+            doubt = "mean nothing" if self.too_few else "may be too narrow"
             said.append(
                 f"The log tells no more than {self.effective_sample_size:.0f} rows of the target's "
-                "own would: intervals may be too narrow."
+                f"own would, with {self.informative_rows:.0f} rewards that stand out: intervals "
+                f"{doubt}."
             )
         return said
 
@@ -103,3 +111,12 @@ class Support:
             "is given, which guesses there."
         )
         return said
+
+
+def _informative_share(rewards: FloatArray) -> float:
+    """(Σu²)²/(nΣu⁴) of the rewards about their mean: 1 for coins, 1/3 for normal ones."""
+    around = rewards - rewards.mean()
+    fourth = float((around**4).sum())
+    if fourth == 0.0:
+        return 0.0
+    return float((around**2).sum()) ** 2 / (len(rewards) * fourth)

@@ -1,0 +1,139 @@
+"""`greedyfirst evaluate`: what another policy would have earned on logged decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
+from greedyfirst.cli.table_options import Categorical, Drop, Impute
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from greedyfirst.policies import Policy
+
+#: Columns of the service's exports.
+_EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
+_CONTEXT = "context."
+
+
+@app.command(
+    epilog="Examples: [bold]greedyfirst evaluate log.csv --arm item --reward click --propensity p"
+    "[/bold], [bold]greedyfirst evaluate trial.parquet --policy Greedy --always low[/bold]"
+)
+def evaluate(
+    log: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file, or an export of the decision service.")
+    ],
+    arm: Annotated[str | None, typer.Option(help="The column of the arm that was taken.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The column of its reward.")] = None,
+    propensity: Annotated[
+        str | None, typer.Option(help="The column of the arm's probability, if there is one.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy by its name, or as JSON with options: "
+            '{"policy": "LinUCB", "options": {"alpha": 1}}. Repeat it for others.'
+        ),
+    ] = None,
+    always: Annotated[
+        list[str] | None, typer.Option(help="Always this arm; repeat it for others.")
+    ] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="The arms' shares in another log of the same form.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="With --like: shares for each value of this column.")
+    ] = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="A column of ones.")
+    ] = True,
+    standardise: Annotated[
+        bool,
+        typer.Option("--standardise/--as-is", help="Give numbers mean 0 and variance 1, or not."),
+    ] = True,
+    impute: Impute = None,
+    folds: Annotated[int, typer.Option(help="Parts; each is judged by what the rest says.")] = 5,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    seed: Seed = 10,
+    out: Out = Path("figures"),
+) -> None:
+    """What would another policy have earned where these decisions were made?"""
+    # Slow to import, and no other command needs them.
+    from greedyfirst import evaluation as offline
+    from greedyfirst.reports.evaluation_report import evaluation_table, write_evaluations
+    from greedyfirst.tables import read_table
+
+    frame, used = _columns(read_table(log), arm, reward, propensity)
+    data = offline.LoggedData.from_table(
+        frame,
+        **used,
+        drop=tuple(drop or ()),
+        categorical=tuple(categorical or ()),
+        intercept=intercept,
+        standardise=standardise,
+        impute=impute,
+    )
+    targets: dict[str, Any] = {name: _policy(name) for name in policy or ()}
+    targets |= {f"always {name}": offline.always(data, name) for name in always or ()}
+    if like is not None:
+        other = _columns(read_table(like), arm, reward, propensity)[0]
+        shares = offline.shares_of(frame, other, data, arm=used["arm"], by=tuple(by or ()))
+        targets[f"like {like.name}"] = shares
+    elif by:
+        raise ValueError("--by needs --like: the log whose shares are taken")
+    targets = targets or {"GreedyFirst": _policy("GreedyFirst")}
+    with directory_for(out):
+        made = {
+            name: offline.evaluate(data, target, folds=folds, level=level, seed=seed)
+            for name, target in targets.items()
+        }
+        paths = write_evaluations(made, out, name=output_name(log))
+    typer.echo(evaluation_table(made, source=log.name))
+    for name, found in made.items():
+        typer.echo(f"{name}: {' '.join(found.sentences())}")
+    for path in paths:
+        typer.echo(path)
+
+
+def _columns(
+    frame: pd.DataFrame, arm: str | None, reward: str | None, propensity: str | None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The columns that are used, and what they are; those of an export need not be named."""
+    given = {"arm": arm, "reward": reward, "propensity": propensity}
+    if any(value is not None for value in given.values()) or not _is_export(frame.columns):
+        for name in ("arm", "reward"):
+            if given[name] is None:
+                raise ValueError(f"--{name} must be given: the column of each decision's {name}")
+        return frame, given
+    rewarded = frame[frame[_EXPORT["reward"]].notna()]
+    known = _EXPORT["propensity"] in frame and rewarded[_EXPORT["propensity"]].notna().all()
+    used = {name: column for name, column in _EXPORT.items() if name != "propensity" or known}
+    contexts = [name for name in frame.columns if str(name).startswith(_CONTEXT)]
+    return rewarded[[*used.values(), *contexts]].reset_index(drop=True), used
+
+
+def _is_export(columns: Sequence[Any]) -> bool:
+    names = {str(column) for column in columns}
+    return {"decision_id", "arm", "learned"} <= names
+
+
+def _policy(text: str) -> Policy:
+    """A policy by its name, or as JSON with its options."""
+    from greedyfirst.policies.description import from_description
+
+    if not text.lstrip().startswith("{"):
+        return from_description({"policy": text, "options": {}})
+    try:
+        description = json.loads(text)
+    except ValueError:
+        raise ValueError(f"--policy must be a name or JSON, got {text}") from None
+    return from_description({"options": {}, **description})

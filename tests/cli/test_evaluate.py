@@ -1,0 +1,115 @@
+"""`greedyfirst evaluate`, as a user meets it."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from greedyfirst.cli import main
+from support.real_data import DATA
+
+LOGS = DATA / "logged"
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+NAMED = ("--arm", "dose", "--reward", "outcome", "--propensity", "p")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """In this process: starting another takes two seconds. Exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*arguments):
+        words = ["greedyfirst", "evaluate", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return ran
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Two doses at random; the high one helps the old."""
+    rng = np.random.default_rng(0)
+    age = rng.normal(60, 10, size=600)
+    high = rng.random(600) < 0.3
+    outcome = np.where(high, (age - 60) / 10, 0) + rng.normal(size=600)
+    frame = pd.DataFrame(
+        {
+            "dose": np.where(high, "high", "low"),
+            "outcome": outcome,
+            "p": np.where(high, 0.3, 0.7),
+            "age": age,
+        }
+    )
+    path = tmp_path_factory.mktemp("log") / "log.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_table_an_answer_and_files(log, run, tmp_path):
+    code, said, errors = run(log, *NAMED, "--policy", "Greedy", "--always", "high", "--out", ".")
+    assert (code, errors) == (0, "")
+    assert "Greedy: It would have earned more than what was done: +0." in said
+    assert "always high: The log cannot tell it from what was done" in said
+    frame = pd.read_csv(tmp_path / "log-evaluation.csv")
+    assert len(frame) == 8
+    assert (tmp_path / "log-evaluation.png").read_bytes().startswith(PNG_SIGNATURE)
+
+
+def test_an_export_of_the_service_needs_no_columns(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "decision_id": [f"trial:{step}" for step in range(1, 101)],
+            "arm": np.where(np.arange(100) % 2, "low", "high"),
+            "mode": "greedy",
+            "learned": [None, *rng.normal(size=99)],
+            "context.age": rng.normal(size=100),
+        }
+    )
+    frame.to_parquet(tmp_path / "trial.parquet")
+    code, said, errors = run("trial.parquet", "--always", "low")
+    assert (code, errors) == (0, "")
+    assert "The log has no propensities" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "--arm must be given: the column of each decision's arm"),
+        (("--arm", "dose"), "--reward must be given: the column of each decision's reward"),
+        ((*NAMED, "--policy", "Gready"), "policy must be one of "),
+        ((*NAMED, "--policy", "{"), "--policy must be a name or JSON, got {"),
+        ((*NAMED, "--always", "medium"), "arm must be one of high, low, got 'medium'"),
+        ((*NAMED, "--by", "age"), "--by needs --like: the log whose shares are taken"),
+        (("--arm", "doze", "--reward", "outcome"), "arm must be the name of a column"),
+        (("--arm", "outcome", "--reward", "dose"), "column 'dose' must hold numbers"),
+        ((*NAMED, "--folds", 1), "folds must be a whole number at least 2"),
+    ],
+)
+def test_mistakes_get_a_sentence(log, run, tmp_path, arguments, sentence):
+    code, _, errors = run(log, *arguments)
+    assert code == 2
+    assert errors.startswith("greedyfirst: ")
+    assert sentence in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "figures").exists()
+
+
+@pytest.mark.skipif(not LOGS.exists(), reason="needs the shop's logs in ../shared/data/logged")
+@pytest.mark.parametrize("campaign", ["men", "women"])
+def test_the_shops_thompson_policy_is_found_from_the_random_log(campaign, run, tmp_path):
+    """Each estimator's interval holds the mean click of the policy's own log."""
+    code, _, errors = run(
+        *(LOGS / f"{campaign}-random.csv", "--arm", "item", "--reward", "click"),
+        *("--propensity", "propensity", "--categorical", "position", "--drop", "timestamp"),
+        *("--like", LOGS / f"{campaign}-bts.csv", "--by", "position", "--out", tmp_path),
+    )
+    assert (code, errors) == (0, "")
+    truth = pd.read_csv(LOGS / f"{campaign}-bts.csv")["click"].mean()
+    found = pd.read_csv(tmp_path / f"{campaign}-random-evaluation.csv")
+    assert len(found) == 4
+    assert ((found["low"] <= truth) & (truth <= found["high"])).all()

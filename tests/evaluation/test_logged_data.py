@@ -1,0 +1,88 @@
+"""Logs from arrays and tables, and what is wrong with some."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from greedyfirst.evaluation import LoggedData, evaluate
+
+GOOD = {
+    "contexts": np.ones((4, 2)),
+    "arms": np.array([0, 1, 0, 1]),
+    "rewards": np.array([0.0, 1.0, 0.5, 0.2]),
+    "propensities": np.full(4, 0.5),
+    "arm_names": ("a", "b"),
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"contexts": np.zeros((0, 2))}, "contexts must be at least one row and one column"),
+        ({"contexts": [[1, np.nan]] * 4}, "contexts"),
+        ({"arms": [0, 1, 2, 0]}, r"arms\[2\] must be one of the arms 0 to 1, got 2"),
+        ({"arms": [0.5, 1, 0, 1]}, "arms must be 4 whole numbers"),
+        ({"rewards": [0.0, 1.0]}, "rewards"),
+        ({"propensities": [0.5, 0, 1, 1]}, r"propensities\[1\] must be above 0 and at most 1"),
+        ({"propensities": [0.5, 1.5, 1, 1]}, r"propensities\[1\] must be above 0 and at most 1"),
+        ({"arm_names": ("a", "a")}, "arm_names"),
+    ],
+)
+def test_bad_logs_are_refused(changed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        LoggedData(**GOOD | changed)
+
+
+def test_a_table_is_read_by_its_columns():
+    frame = pd.DataFrame(
+        {
+            "item": ["x", "y", "x", "z"],
+            "click": [0, 1, 0, 1],
+            "p": [0.5, 0.2, 0.5, 0.3],
+            "age": [20.0, 30.0, 40.0, 50.0],
+            "sex": ["m", "f", "f", "m"],
+        }
+    )
+    log = LoggedData.from_table(
+        frame, arm="item", reward="click", propensity="p", standardise=False
+    )
+    assert log.arm_names == ("x", "y", "z")
+    assert log.arms.tolist() == [0, 1, 0, 2]
+    assert log.contexts.shape == (4, 3)
+    assert log.contexts[:, 1].tolist() == [20, 30, 40, 50]
+    assert log.propensities.tolist() == [0.5, 0.2, 0.5, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("click", None, "column 'click' has no number in data row 2"),
+        ("item", None, "column 'item' has no arm in data row 2"),
+    ],
+)
+def test_missing_values_are_told_by_row(column, value, sentence):
+    frame = pd.DataFrame({"item": ["x", "y"], "click": [0.0, 1.0], "age": [1.0, 2.0]})
+    frame.loc[1, column] = value
+    with pytest.raises(ValueError, match=sentence):
+        LoggedData.from_table(frame, arm="item", reward="click")
+
+
+def test_an_unknown_column_is_told_with_names_like_it():
+    frame = pd.DataFrame({"item": ["x", "y"], "click": [0.0, 1.0], "age": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"reward must be the name of a column.*click"):
+        LoggedData.from_table(frame, arm="item", reward="clik")
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "sentence"),
+    [
+        (np.full((4, 2), 0.7), {"folds": 2}, r"target\[0\] must be probabilities that add up to 1"),
+        (np.full((3, 2), 0.5), {"folds": 2}, "target"),
+        (np.full((4, 2), 0.5), {"folds": 1}, "folds"),
+        (np.full((4, 2), 0.5), {"folds": 2, "level": 1.0}, "level"),
+        (np.full((4, 2), 0.5), {}, "the log must have at least 10 rows for 5 folds, got 4"),
+    ],
+)
+def test_bad_questions_are_refused(target, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        evaluate(LoggedData(**GOOD), target, **options)
