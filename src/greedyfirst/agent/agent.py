@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from greedyfirst.agent import stored_state
+from greedyfirst.agent.intervals import Intervals, intervals
 from greedyfirst.agent.loops import (
     GIVEN,
     ONCE,
@@ -378,6 +379,27 @@ class Agent:
         if due >= 0:
             return np.array(np.arange(self.n_arms) == due, dtype=np.float64)
         return selection_probabilities(self.state.scores, self._eligible)
+
+    def intervals(
+        self, contexts: ArrayLike, *, sigma: float | None = None, level: float = 0.95
+    ) -> Intervals:
+        """Intervals of each arm's expected reward in these contexts (n, n_features).
+
+        They hold for all arms, contexts and times together, on data that the agent itself has
+        chosen: :mod:`greedyfirst.agent.intervals`. Unit contexts give those of coefficients.
+
+        Parameters
+        ----------
+        contexts
+            One row each.
+        sigma
+            The scale of the noise, sub-Gaussian: its standard deviation if it is normal, half the
+            range of bounded rewards. If it is left out it is estimated, and the level approximate.
+        level
+            With which probability all of them hold.
+        """
+        rows = array("contexts", contexts, (None, self.n_features))
+        return intervals(self, rows, sigma=sigma, level=level)
 
     def diversity(self) -> DiversityReport:
         """Each arm's pulls, smallest eigenvalue, threshold and weakest direction."""

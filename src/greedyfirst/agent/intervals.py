@@ -1,0 +1,129 @@
+r"""Intervals that hold on data which chose itself, at every moment one may look.
+
+An agent's decisions depend on earlier rewards, so textbook intervals are wrong for its estimates.
+Let arm a's rewards be :math:`x^\top\beta_a` plus noise that is sub-Gaussian with scale σ whatever
+came before, G its Gram matrix and m = Σxy. For any λ > 0 and diagonal D fixed beforehand, with
+probability 1 − δ, at all times together (Abbasi-Yadkori, Pál and Szepesvári 2011, Theorem 1),
+
+.. math:: \|m - G\beta_a\|^2_{(G + \lambda D)^{-1}} \le R^2 = 2\sigma^2\log
+          \frac{\det(I + D^{-1/2}GD^{-1/2}/\lambda)^{1/2}}{\delta},
+
+and then for every x in the span of the arm's contexts, with :math:`\hat\beta_a = G^+m`,
+
+.. math:: |x^\top\hat\beta_a - x^\top\beta_a| \le R\sqrt{x^\top G^+(G + \lambda D)G^+x} .
+
+No bound on the size of β is needed. λ may be chosen afterwards among ``PENALTIES``, and each
+feature's unit, the root of its entry in D, among the powers of ten, since δ is shared out among all
+of these beforehand: :math:`10^k` gets ½ for k = 0, else 1/(4|k|(|k| + 1)). It is shared among the
+arms too, so that all arms, contexts and times hold together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from greedyfirst.models.learned_prior import LearnedRidge
+from greedyfirst.models.least_squares import LeastSquares
+from greedyfirst.models.linear_part import linear_part
+from greedyfirst.validation import FloatArray, number, wrong
+
+if TYPE_CHECKING:
+    from greedyfirst.agent.agent import Agent
+
+#: λ, in samples' worth of information.
+PENALTIES = (1.0, 10.0, 100.0, 1000.0)
+# Eigenvalues below this share of the largest, and parts of a context outside the others' span, are
+# rounding.
+NOTHING = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Intervals:
+    """Of each arm's expected reward in each of some contexts; all hold together, at all times."""
+
+    #: (n, n_arms); an arm whose contexts do not span the row has NaN and infinite ends.
+    estimate: FloatArray
+    half_width: FloatArray
+    level: float
+    sigma: float
+    #: False where ``sigma`` was estimated: then the level is approximate.
+    sigma_known: bool
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends (n, n_arms)."""
+        return np.where(np.isfinite(self.half_width), self.estimate - self.half_width, -np.inf)
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends (n, n_arms)."""
+        return np.where(np.isfinite(self.half_width), self.estimate + self.half_width, np.inf)
+
+    def difference(self, arm: int, other: int) -> tuple[FloatArray, FloatArray]:
+        """Ends of the interval of one arm less another (n,), (n,)."""
+        return self.low[:, arm] - self.high[:, other], self.high[:, arm] - self.low[:, other]
+
+
+def intervals(
+    agent: Agent, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
+) -> Intervals:
+    """The intervals in these contexts (n, d); those of coefficients are in the unit contexts."""
+    number("level", level, above=0, below=1)
+    model = _linear_model(agent)
+    known = sigma is not None
+    scale = _estimated_sigma(model) if sigma is None else number("sigma", sigma, above=0)
+    grams = model.gram
+    pooled = np.einsum("aii->i", grams) / max(agent.rewards, 1)
+    powers = np.round(np.log10(np.where(pooled > 0, pooled, 1.0)) / 2)
+    units = 10.0**powers
+    moments = model.moment + (
+        np.einsum("aij,j->ai", grams, model.reference) if isinstance(model, LearnedRidge) else 0.0
+    )
+    # The logarithm of 1/δ for each arm, λ and D.
+    doubt = math.log(agent.n_arms * len(PENALTIES) / (1 - level))
+    doubt += sum(math.log(4 * k * (k + 1)) if k else math.log(2) for k in abs(powers))
+    shape = (len(contexts), agent.n_arms)
+    estimate, half = np.full(shape, np.nan), np.full(shape, np.inf)
+    for arm in range(agent.n_arms):
+        values, vectors = np.linalg.eigh(grams[arm] / np.outer(units, units))
+        seen = values > NOTHING * max(float(values[-1]), 0.0)
+        rows = (contexts / units) @ vectors
+        outside = (rows[:, ~seen] ** 2).sum(axis=1) > NOTHING * (rows**2).sum(axis=1)
+        inside, values = rows[:, seen], values[seen]
+        if not len(values):
+            continue
+        center = inside @ ((moments[arm] / units) @ vectors[:, seen] / values)
+        widths = [
+            scale
+            * math.sqrt(float(np.log1p(values / penalty).sum()) + 2 * doubt)
+            * np.sqrt(inside**2 @ ((values + penalty) / values**2))
+            for penalty in PENALTIES
+        ]
+        estimate[:, arm] = np.where(outside, np.nan, center)
+        half[:, arm] = np.where(outside, np.inf, np.min(widths, axis=0))
+    return Intervals(
+        estimate=estimate, half_width=half, level=level, sigma=scale, sigma_known=known
+    )
+
+
+def _linear_model(agent: Agent) -> LeastSquares | LearnedRidge:
+    """The sums of all rows, where the policy keeps them."""
+    model: Any = getattr(getattr(agent.state, "greedy", agent.state), "model", None)
+    if isinstance(model, LearnedRidge):
+        return model
+    linear = linear_part(model)
+    if isinstance(linear, LeastSquares) and not hasattr(model, "link"):
+        return linear
+    raise wrong("policy", agent.policy, "one that keeps linear regressions, for intervals")
+
+
+def _estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
+    if isinstance(model, LearnedRidge):
+        return math.sqrt(model.noise_variance)
+    raise ValueError(
+        "sigma must be given: the noise's scale, for rewards between a and b at most (b - a)/2"
+    )
