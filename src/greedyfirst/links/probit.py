@@ -53,6 +53,7 @@ class Probit(Link):
 
     name = "probit"
     rewards = Logistic.rewards
+    subgaussian = True
 
     @staticmethod
     def mean(z: float) -> float:
