@@ -75,6 +75,7 @@ def test_bounds_of_signs_are_scaled(greedyfirst, tmp_path):
     assert number_in(said, "C₀ (Assumption 2)") == pytest.approx(0.5 / math.sqrt(2), rel=1e-3)
     assert number_in(said, "Corollary 1, α = 1") <= number_in(said, "regret (Theorem 1)")
     assert number_in(said, "Prop. 1, logistic") > 0
+    assert "σ = 0.5 of these rewards" in " ".join(said.split())
 
 
 def test_bounds_say_what_a_steep_margin_supposes(greedyfirst, tmp_path):

@@ -61,7 +61,10 @@ def test_links_know_whether_noise_is_sub_gaussian():
     taus = np.concatenate([-np.geomspace(0.01, 20, 60), np.geomspace(0.01, 20, 60)])
     for link in (Logistic, Probit):
         assert link.subgaussian
-        assert max(log_moment(link, z, t) - t * t / 8 for z in MODERATE for t in taus) <= 1e-12
+        half = link.largest_sigma**2 / 2
+        assert max(log_moment(link, z, t) - half * t * t for z in MODERATE for t in taus) <= 1e-12
+    # Less would not do: μ = 1/2 attains it as τ goes to 0.
+    assert log_moment(Logistic, 0.0, 0.01) > 0.4999**2 / 2 * 0.01**2
     assert not Poisson.subgaussian
     assert log_moment(Poisson, 0.0, 20.0) > 1e6 * 20**2
     assert Identity.subgaussian  # normal noise, whose σ is an argument

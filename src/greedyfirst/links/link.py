@@ -41,6 +41,8 @@ class Link(Family):
     canonical: ClassVar[bool] = False
     #: Whether y - μ(z) is sub-Gaussian with one σ for every z; False unless set.
     subgaussian: ClassVar[bool] = False
+    #: A σ that holds whatever the rewards are; None where it depends on them.
+    largest_sigma: ClassVar[float | None] = None
 
     def __init_subclass__(cls) -> None:
         """Enter the table."""

@@ -19,8 +19,9 @@ class Logistic(Link):
     name = "logistic"
     rewards = "a number from 0 to 1"
     canonical = True
-    # Hoeffding's lemma: σ = 1/2 for whatever lies in [0, 1].
     subgaussian = True
+    # Hoeffding's lemma, for whatever lies in [0, 1].
+    largest_sigma = 0.5
 
     @staticmethod
     def mean(z: float) -> float:

@@ -54,6 +54,7 @@ class Probit(Link):
     name = "probit"
     rewards = Logistic.rewards
     subgaussian = True
+    largest_sigma = Logistic.largest_sigma
 
     @staticmethod
     def mean(z: float) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from greedyfirst.experiments.bounds.problem import Problem, Question
+from greedyfirst.links import LINKS
 from greedyfirst.theory import (
     LeadEstimate,
     MarginEstimate,
@@ -113,9 +114,10 @@ def _greedy_regret_lines(problem: Problem, question: Question) -> list[Line]:
     remarks.append(f"{growth}; {_margin_condition(margin)}")
     values = [bound.bound, other.bound]
     if question.link is not None:
-        curved = generalized_linear_regret(inputs, link=question.link)
-        values.append(curved.bound)
-        remarks.append("in units of the mean reward; σ is that of its noise")
+        largest = LINKS[question.link].largest_sigma
+        noisy = inputs if largest is None else replace(inputs, sigma=largest)
+        values.append(generalized_linear_regret(noisy, link=question.link).bound)
+        remarks.append(f"grows like log T; σ = {noisy.sigma:g} of these rewards")
     return [
         Line(what=what, value=value, remark=remark)
         for what, value, remark in zip(whats, values, remarks, strict=True)

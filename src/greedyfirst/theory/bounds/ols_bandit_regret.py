@@ -1,7 +1,7 @@
 r"""The regret of OLS Bandit with constants, so that Theorem 3 has its C_OB.
 
 The paper takes C_OB from Bastani and Bayati (2020) without its value. Here the regret is bounded
-with the paper's own lemmas; the proof follows theirs, the constants are this page's.
+with the paper's own lemmas, and the constants are those of this proof.
 
 OLS Bandit forces q samples of each arm in block n = 0, 1, …, which ends at round 2ⁿKq. **Phase n**
 are the rounds from there to the next block. In it each arm has s = (n+1)q forced samples, and the
@@ -170,7 +170,7 @@ def ols_bandit_regret(inputs: OLSBanditInputs) -> OLSBanditRegret:
     Departure from the paper
     ------------------------
     The paper cites Theorem 2 of Bastani and Bayati (2020) for C_OB. This bound has the same
-    assumptions and the same rate in T, with constants of its own.
+    assumptions and grows like log T too, with constants of its own.
     """
     K, q, T = inputs.n_arms, inputs.q, inputs.horizon
     terms = dict.fromkeys(TERMS, 0.0)
