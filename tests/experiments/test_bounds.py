@@ -35,7 +35,7 @@ def test_bounds_above_the_trivial_one_promise_nothing():
         said = words(regret(value), success(0.0, 0.0))
         assert "(Theorem 1) promises nothing at T = 500" in said
         assert "no policy can lose more than 1,000" in said
-        assert "with an unknown chance: the bound is 0 and promises nothing" in said
+        assert "learns without exploring, is 0: it promises nothing" in said
 
 
 def test_missing_assumptions_are_named():

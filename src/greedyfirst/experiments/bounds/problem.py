@@ -121,7 +121,10 @@ def _diversity(contexts: ContextDistribution, seed: int) -> tuple[float, str]:
     """λ₀ as far as it is proved, and why."""
     if not isinstance(contexts, FromArray):
         found = diversity_constant(contexts)
-        return found.lower, found.lemma if not found.lower > 0 else "every half keeps this much"
+        return (
+            found.lower,
+            found.lemma if not found.lower > 0 else "the least in any half and direction",
+        )
     rows = np.asarray(contexts.rows)
     measured = measure_diversity(rows, seed=seed)
     if measured.rank < rows.shape[1]:

@@ -61,14 +61,13 @@ def _about_success(name: str, event: str, success: tuple[Line, ...]) -> str:
     first = lines[0]
     if first.value is None:
         return f"- No bound on the chance that {event.rstrip(',')}: {_reason(first)}."
-    begin = f"- {event[0].upper()}{event[1:]}"
     if not first.value > 0:
-        return f"{begin} with an unknown chance: the bound is 0 and promises nothing."
+        return f"- The bound on the chance that {event} is 0: it promises nothing."
     proved = next(line for line in lines if "proved" in line.what)
     printed, shown = _percent(first.value), _percent(proved.value or 0.0)
     return (
-        f"{begin} with a chance of at least {printed} by the theorem as it is printed, {shown} by "
-        "what its proof supports."
+        f"- {event[0].upper()}{event[1:]} with a chance of at least {printed} by the theorem as it "
+        f"is printed, {shown} by what its proof supports."
     )
 
 
