@@ -1,5 +1,6 @@
 """`greedyfirst bounds` and `greedyfirst diversity`, as a user meets them."""
 
+import math
 import re
 
 import numpy as np
@@ -40,6 +41,78 @@ def test_bounds_of_example_1(greedyfirst, tmp_path):
     assert number_in(said, "S^gb") == pytest.approx(0.611, abs=0.01)
     assert "more than two arms" in said  # of Theorem 1
     assert "Theorem 4" in said
+    for what in ("Theorem 3", "Corollary 1", "Corollary 2", "Corollary 3", "Prop. 2", "Prop. 3"):
+        assert what in said
+    names = [line.split("│")[1].strip() for line in said.splitlines() if "│" in line]
+    named = [name for name in names if name]
+    assert len(named) == len(set(named)) > 15
+    words = " ".join(said.partition("In words:")[2].split())
+    assert "Greedy succeeds, that is, learns without exploring, with a chance of at least 61 %" in (
+        words
+    )
+    assert "Greedy-First's regret bound (Theorem 3) promises nothing at T = 2000" in words
+    assert "With an estimated λ₀, and as GreedyFirst() comes, it is measured, not proved." in words
+
+
+@pytest.mark.parametrize("columns", [60, 130])
+def test_bounds_fit_the_terminal(greedyfirst, monkeypatch, tmp_path, columns):
+    (tmp_path / "arms.csv").write_text("1,0\n-1,0\n")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = greedyfirst("bounds", "arms.csv", "--sigma", 0.01, "--pulls", 9, "--h", 0.3)[1]
+    assert max(map(len, said.splitlines())) <= min(max(columns, 78), 120)
+    assert number_in(said, "regret (Theorem 1)") > 0
+    assert "λ₀ (Assumption 3)" in said
+
+
+def test_bounds_of_signs_are_scaled(greedyfirst, tmp_path):
+    """x = ±s with s²d = x_max²: λ₀ = s²/2 = 1, and C₀ = 1/(2s) as all gaps are 2s."""
+    (tmp_path / "arms.csv").write_text("1,0\n-1,0\n")
+    arguments = ["--sigma", 0.01, "--pulls", 9, "--contexts", "rademacher", "--x-max", 2]
+    arguments += ["--h", 1, "--alpha", 1, "--link", "logistic"]
+    said = greedyfirst("bounds", "arms.csv", *arguments)[1]
+    assert number_in(said, "x_max") == 2
+    assert number_in(said, "λ₀ (Assumption 3)") == 1
+    assert number_in(said, "C₀ (Assumption 2)") == pytest.approx(0.5 / math.sqrt(2), rel=1e-3)
+    assert number_in(said, "Corollary 1, α = 1") <= number_in(said, "regret (Theorem 1)")
+    assert number_in(said, "Prop. 1, logistic") > 0
+    assert "σ = 0.5 of these rewards" in " ".join(said.split())
+
+
+def test_bounds_say_what_a_steep_margin_supposes(greedyfirst, tmp_path):
+    """With α > 1 the ratio P/κ^α has no bound near 0 for a law with a density."""
+    (tmp_path / "arms.csv").write_text("1,0\n-1,0\n")
+    arguments = ["bounds", "arms.csv", "--sigma", 0.01, "--pulls", 9, "--h", 0.3]
+    said = " ".join(greedyfirst(*arguments, "--alpha", 1.5)[1].split())
+    assert "stays bounded; C(α)" in said
+    assert "if that holds" in said
+    assert "no margin condition" in greedyfirst(*arguments)[1]
+
+
+def test_bounds_on_a_table_of_contexts(greedyfirst, tmp_path):
+    """Rows (±1, ±1): the same numbers as for signs, with λ₀ proved for the rows."""
+    rows = [f"{a},{b},x" for a in (-1, 1) for b in (-1, 1)]
+    (tmp_path / "corners.csv").write_text("\n".join(["left,right,note", *rows]) + "\n")
+    (tmp_path / "arms.csv").write_text("1,0\n-1,0\n")
+    arguments = ["bounds", "arms.csv", "--sigma", 0.01, "--pulls", 9, "--h", 0.5]
+    arguments += ["--contexts", "corners.csv", "--drop", "note"]
+    code, said, errors = greedyfirst(*arguments, "--lambda0", 2, "--t0", 50)
+    assert (code, errors) == (0, "")
+    assert number_in(said, "x_max") == pytest.approx(math.sqrt(2), rel=1e-3)
+    assert number_in(said, "λ₀ (Assumption 3)") == pytest.approx(0.5, rel=1e-3)
+    assert number_in(said, "regret (Theorem 3)") > 0  # also for a λ₀ that no law can have
+    assert "needs λ₀ < 4λ₁ and t₀ > K·m" in " ".join(said.split())
+    (tmp_path / "arms.csv").write_text("1,0,1\n-1,0,1\n")
+    said = greedyfirst(*arguments, "--intercept")[1]
+    assert number_in(said, "λ₀ (Assumption 3)") == 0
+    assert "Greedy has no regret bound here (Theorem 1): λ₀ is not proved to be above 0." in said
+
+
+def test_bounds_without_a_lead_promise_nothing(greedyfirst, tmp_path):
+    """Two arms are the same, so that neither ever leads and neither trails everywhere."""
+    (tmp_path / "arms.csv").write_text("1,1\n1,1.0001\n1,1\n")
+    said = greedyfirst("bounds", "arms.csv", "--sigma", 0.1, "--pulls", 3)[1]
+    assert "no promise: arms" in said
+    assert "No bound on the chance that greedy succeeds" in said
 
 
 def test_bounds_with_the_simulated_truth(greedyfirst, tmp_path):
@@ -66,6 +139,14 @@ def test_bounds_with_the_simulated_truth(greedyfirst, tmp_path):
         (["--sigma", 1, "--pulls", 1], EXAMPLE, "at least 2"),
         (["--sigma", 1, "--pulls", 5, "--h", -0.1], EXAMPLE, "Assumption 4"),
         (["--sigma", 1, "--pulls", 5, "--contexts", "moon"], EXAMPLE, "contexts must be one of"),
+        (["--sigma", 1, "--pulls", 5, "--contexts", "rows.csv"], EXAMPLE, "each feature of rows"),
+        (["--sigma", 1, "--pulls", 5, "--intercept"], EXAMPLE, "--contexts must be a table"),
+        (["--sigma", 1, "--pulls", 5, "--x-max", 0], EXAMPLE, "--x-max must be"),
+        (["--sigma", 1, "--pulls", 5, "--q", 2], EXAMPLE, "--q must be given with --lambda0"),
+        (["--sigma", 1, "--pulls", 5, "--alpha", -1], EXAMPLE, "alpha must be"),
+        (["--sigma", 1, "--pulls", 5, "--link", "probit"], EXAMPLE, "canonical link"),
+        (["--sigma", 1, "--pulls", 5, "--link", "poisson"], EXAMPLE, "sub-Gaussian noise"),
+        (["--sigma", 1, "--pulls", 5], "1,0\n1,0\n", "arms that differ on some contexts"),
         (["--sigma", 1, "--pulls", 5, "--t0", 10], EXAMPLE, "given together"),
         (["--sigma", 1, "--pulls", 5], "1,0\n", "2 or more arms"),
         (["--sigma", 1, "--pulls", 5], "1,0\n1\n", "row 2 of arms.csv"),
@@ -75,6 +156,7 @@ def test_bounds_with_the_simulated_truth(greedyfirst, tmp_path):
 )
 def test_bounds_refuse_in_one_sentence(greedyfirst, tmp_path, options, content, expected):
     (tmp_path / "arms.csv").write_text(content)
+    (tmp_path / "rows.csv").write_text("a,b,c\n1,2,0\n3,1,0.5\n2,2,2\n")
     code, said, errors = greedyfirst("bounds", "arms.csv", *options)
     assert (code, said) == (2, "")
     assert expected in errors

@@ -48,6 +48,29 @@ EVERYWHERE = np.unique(
 )
 
 
+def log_moment(link, z, tau):
+    """log E[exp(τ(Y - μ(z)))] of 0/1 rewards or counts."""
+    mu = link.mean(z)
+    if link is Poisson:
+        return mu * (math.expm1(tau) - tau)
+    return math.log1p(mu * math.expm1(tau)) - tau * mu
+
+
+def test_links_know_whether_noise_is_sub_gaussian():
+    """σ = 1/2 is enough for rewards in [0, 1]; for counts no σ is, not even at one z."""
+    taus = np.concatenate([-np.geomspace(0.01, 20, 60), np.geomspace(0.01, 20, 60)])
+    for link in (Logistic, Probit):
+        assert link.subgaussian
+        half = link.largest_sigma**2 / 2
+        assert max(log_moment(link, z, t) - half * t * t for z in MODERATE for t in taus) <= 1e-12
+    # Less would not do: μ = 1/2 attains it as τ goes to 0.
+    assert log_moment(Logistic, 0.0, 0.01) > 0.4999**2 / 2 * 0.01**2
+    assert not Poisson.subgaussian
+    assert log_moment(Poisson, 0.0, 20.0) > 1e6 * 20**2
+    assert Identity.subgaussian  # normal noise, whose σ is an argument
+    assert (Link.canonical, Link.subgaussian) == (False, False)  # one's own must say so
+
+
 def evaluate(link, z, y, out):
     for i in range(z.shape[0]):
         out[0, i] = mean(link, z[i])
@@ -63,6 +86,16 @@ def compiled(link, z, y):
     options, out = options_of(link), np.zeros((5, len(z)))
     run(entry_for(evaluate, options), options, z, float(y), out)
     return out
+
+
+@every_link
+def test_links_know_whether_they_are_canonical(link):
+    """The score is the residual y - μ(z) for a canonical link, and for no other."""
+    residuals = []
+    for y in REWARDS[link.name]:
+        means, _, scores, *_ = compiled(link, MODERATE, y)
+        residuals.append(scores - (y - means))
+    assert bool(np.abs(residuals).max() < 1e-9) == link.canonical
 
 
 # ---------------------------------------------------------------- judges

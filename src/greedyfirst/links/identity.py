@@ -13,6 +13,8 @@ class Identity(Link):
 
     name = "identity"
     rewards = "a finite number"
+    canonical = True
+    subgaussian = True
 
     @staticmethod
     def mean(z: float) -> float:

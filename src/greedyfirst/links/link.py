@@ -37,6 +37,12 @@ class Link(Family):
     name: ClassVar[str]
     #: What a reward must be, in words.
     rewards: ClassVar[str]
+    #: Whether the score is y - μ(z), so that Σ x(y - μ(x'β̂)) = 0 at the estimate; False unless set.
+    canonical: ClassVar[bool] = False
+    #: Whether y - μ(z) is sub-Gaussian with one σ for every z; False unless set.
+    subgaussian: ClassVar[bool] = False
+    #: A σ that holds whatever the rewards are; None where it depends on them.
+    largest_sigma: ClassVar[float | None] = None
 
     def __init_subclass__(cls) -> None:
         """Enter the table."""

@@ -18,6 +18,10 @@ class Logistic(Link):
 
     name = "logistic"
     rewards = "a number from 0 to 1"
+    canonical = True
+    subgaussian = True
+    # Hoeffding's lemma, for whatever lies in [0, 1].
+    largest_sigma = 0.5
 
     @staticmethod
     def mean(z: float) -> float:

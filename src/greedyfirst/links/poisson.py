@@ -18,6 +18,7 @@ class Poisson(Link):
 
     name = "poisson"
     rewards = "a whole number of at least 0"
+    canonical = True
 
     @staticmethod
     def mean(z: float) -> float:

@@ -53,6 +53,8 @@ class Probit(Link):
 
     name = "probit"
     rewards = Logistic.rewards
+    subgaussian = True
+    largest_sigma = Logistic.largest_sigma
 
     @staticmethod
     def mean(z: float) -> float:

@@ -21,6 +21,14 @@ def test_rademacher_is_uniform_on_the_corners(assert_mean, assert_second_moment)
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
+def test_rademacher_of_another_size():
+    small = Rademacher(n_features=3, scale=0.3).sample(np.random.default_rng(1), 50)
+    signs = Rademacher(n_features=3).sample(np.random.default_rng(1), 50)
+    np.testing.assert_array_equal(small, 0.3 * signs)
+    with pytest.raises(ValueError, match="scale must be a finite number above 0, got 0"):
+        Rademacher(n_features=3, scale=0)
+
+
 @pytest.mark.parametrize("coupling", [-0.7, 0.0, 0.3])
 def test_two_spins_have_correlation_tanh(coupling, assert_mean, assert_second_moment):
     # Both ordered pairs count: p(x) ∝ exp(2J x_1 x_2), so E[x_1 x_2] = tanh(2J).

@@ -97,6 +97,29 @@ def test_margin_of_example_1(example):
     assert 0 < margin.narrowest < 0.02
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, 2.0])
+def test_margin_of_any_exponent(alpha):
+    """x uniform on [-1, 1], gap 2|x|: P = κ/2 up to κ = 2, so C(α) = 2^{-α} for α ≤ 1.
+
+    For α > 1 the ratio P/κ^α has no bound near 0; what is reported is that at ``narrowest``.
+    """
+    law = UniformBall(n_features=1)
+    constants = ProblemConstants(contexts=law, arms=[[1.0], [-1.0]], n_samples=10**5, seed=1)
+    margin = constants.margin(alpha)
+    assert margin.alpha == alpha
+    exact = 2.0**-alpha if alpha <= 1 else 0.5 / margin.narrowest
+    assert margin.value == pytest.approx(exact, rel=0.12)
+    assert exact <= margin.upper * (1 + 1e-12)
+    assert margin.upper <= 1.35 * exact
+    if alpha == 1.0:
+        assert margin == constants.margin()
+
+
+def test_an_exponent_below_0_is_refused(example):
+    with pytest.raises(ValueError, match=r"alpha must be .* at least 0, got -1 \(Definition 2"):
+        example.margin(-1)
+
+
 def test_bounds_of_assumption_1(example):
     assert (example.x_max, example.x_max_is_certain) == (1.0, True)
     assert example.b_max == pytest.approx(1.0)
@@ -137,6 +160,7 @@ def test_arms_that_are_never_best():
         (ClippedGaussian(n_features=4, bound=1.0), 2.0),
         (ClippedGaussian(n_features=4, bound=1.0, ball_radius=0.7), 0.7),
         (Rademacher(n_features=9), 3.0),
+        (Rademacher(n_features=9, scale=0.5), 1.5),
         (Gibbs(couplings=np.zeros((4, 4))), 2.0),
         (FromArray(rows=[[3.0, 4.0], [1.0, 1.0]]), 5.0),
         (WithIntercept(contexts=UniformBall(n_features=1, radius=2.0)), math.sqrt(5)),

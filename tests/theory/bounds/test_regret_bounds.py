@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from greedyfirst.links import LINKS
 from greedyfirst.theory import (
     RegretInputs,
     generalized_linear_regret,
     greedy_first_regret,
     greedy_regret,
+    lacking_diversity_probability,
     margin_rate,
     switch_probability,
 )
@@ -156,12 +158,6 @@ def test_margin_rate_one_is_theorem_1_with_the_sum_itself():
     [
         ("identity", 1.0, 1.0),
         ("logistic", 0.25, 1 / (2 + math.exp(6.8) + math.exp(-6.8))),
-        ("poisson", math.exp(3.4), math.exp(-6.8)),
-        (
-            "probit",
-            1 / math.sqrt(2 * math.pi),
-            math.exp(-(6.8**2) / 2) / math.sqrt(2 * math.pi),
-        ),
     ],
 )
 def test_proposition_1_reads_the_link(link, lipschitz, floor):
@@ -172,6 +168,22 @@ def test_proposition_1_reads_the_link(link, lipschitz, floor):
     rest = 160 * 2 * 1.7**3 * 3 / 0.1 + 2 * 1.7 * 2
     assert found.bound == pytest.approx(lipschitz * (a * (math.log(10_000) + 1) + rest))
     assert found.bound <= found.printed_bound
+
+
+@pytest.mark.parametrize(
+    ("link", "reason"),
+    [
+        ("probit", "got 'probit'"),
+        ("probit", "canonical link, whose estimate solves"),
+        ("poisson", "sub-Gaussian noise, which rewards of this link do not have"),
+        ("mine", "canonical"),
+    ],
+)
+def test_links_without_a_proof_are_refused(monkeypatch, link, reason):
+    monkeypatch.setitem(LINKS, "mine", type("Mine", (), {"canonical": False, "subgaussian": True}))
+    with pytest.raises(ValueError, match="one of 'identity', 'logistic'") as caught:
+        generalized_linear_regret(INPUTS, link=link)
+    assert reason in str(caught.value)
 
 
 def test_c_bar_mu_by_hand():
@@ -236,8 +248,7 @@ def test_delta_of_theorem_3():
         ({"x_max": 0}, ["x_max", "above 0", "Assumption 1"]),
         ({"b_max": math.inf}, ["b_max", "inf", "Assumption 1"]),
         ({"margin_constant": 0}, ["margin_constant", "Assumption 2"]),
-        ({"lambda0": 0}, ["lambda0", "Assumption 3"]),
-        ({"lambda0": 0.5}, ["lambda0", "0.5", "at most 0.481667", "Assumption 3"]),
+        ({"lambda0": 0}, ["lambda0", "above 0"]),
         ({"horizon": 2}, ["horizon", "at least 3"]),
         ({"n_arms": 1}, ["n_arms", "at least 2"]),
         ({"n_features": 2.0}, ["n_features", "whole number"]),
@@ -248,6 +259,26 @@ def test_bad_inputs_are_named(change, words):
         replace(INPUTS, **change)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_diversity_that_no_law_has_is_refused_where_it_is_assumed():
+    """x_max²/(2d) = 0.4817. In Theorem 3 λ₀ is a number of the test, and may be any."""
+    inputs = replace(INPUTS, lambda0=0.5)
+    calls = (
+        lambda: greedy_regret(inputs),
+        lambda: generalized_linear_regret(inputs, link="logistic"),
+        lambda: margin_rate(inputs, alpha=1),
+        lambda: switch_probability(inputs, t0=10),
+        lambda: lacking_diversity_probability(inputs, 10),
+    )
+    for call in calls:
+        expected = r"lambda0 must be .* at most 0.481667, got 0.5 \(Assumption 3"
+        with pytest.raises(ValueError, match=expected):
+            call()
+    found = greedy_first_regret(inputs, t0=500, ols_bandit_coefficient=30.0)
+    a = 128 * 0.7 * linear_factor(3) * 1.7**4 * 0.5**2 * 3 / 0.5**2
+    assert found.bound == pytest.approx((a + 30) * math.log(10_000) + 2 * 501 * 1.7 * 2)
+    assert found.switch_probability is None
 
 
 def test_more_than_two_arms_are_refused_where_the_theorem_has_two():
@@ -268,7 +299,7 @@ def test_other_bad_arguments():
         margin_rate(INPUTS, alpha=-0.1)
     with pytest.raises(ValueError, match="link must be one of"):
         generalized_linear_regret(INPUTS, link="cubic")
-    with pytest.raises(ValueError, match=r"slope of 'probit' above 0.*Assumption 1"):
-        generalized_linear_regret(replace(INPUTS, x_max=100.0), link="probit")
+    with pytest.raises(ValueError, match=r"slope of 'logistic' stays above 0.*Assumption 1"):
+        generalized_linear_regret(replace(INPUTS, x_max=1000.0), link="logistic")
     with pytest.raises(ValueError, match="t0 must be"):
         greedy_first_regret(INPUTS, t0=0, ols_bandit_coefficient=1.0)

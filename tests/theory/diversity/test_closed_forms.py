@@ -43,6 +43,11 @@ def test_every_half_space_of_a_large_sample_keeps_the_constant(name, d):
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
+def test_signs_of_another_size(d):
+    assert diversity_constant(Rademacher(n_features=d, scale=3.0)).exact == 4.5
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
 def test_discrete_laws_by_summing_over_the_corners(d):
     """All sign patterns of generic u, and u on which corners lie, which keep more."""
     for law in (Rademacher(n_features=d), Gibbs(couplings=couplings(d))):

@@ -22,4 +22,4 @@ def context_law(name: str, *, n_features: int, x_max: float) -> ContextDistribut
     if name == "box":
         side = x_max / n_features**0.5
         return UniformBox(n_features=n_features, half_width=side)
-    return Rademacher(n_features=n_features)
+    return Rademacher(n_features=n_features, scale=x_max / n_features**0.5)

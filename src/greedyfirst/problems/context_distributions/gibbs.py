@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from greedyfirst.problems.context_distributions.context_distribution import check_size
 from greedyfirst.problems.frozen_array import frozen_array
-from greedyfirst.validation import FloatArray, whole_number, wrong
+from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 # The table of probabilities has 2^d entries; 2^16 corners of 16 coordinates take 8 MB.
 LARGEST_ENUMERATED_DIMENSION = 16
@@ -17,28 +17,32 @@ LARGEST_ENUMERATED_DIMENSION = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Rademacher:
-    r"""Contexts with independent fair signs: uniform on {-1, +1}^d (§2.2, example 3 with J = 0).
+    r"""Contexts with independent fair signs: uniform on {-s, +s}^d (§2.2, example 3 with J = 0).
 
-    .. math:: p_X(x) = 2^{-d}, \qquad E[x x^\top] = I_d .
+    .. math:: p_X(x) = 2^{-d}, \qquad E[x x^\top] = s^2 I_d .
 
     Parameters
     ----------
     n_features : int
         The dimension d.
+    scale : float
+        s, the size of each feature.
     """
 
     n_features: int
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         n_features = whole_number("n_features", self.n_features, at_least=1)
         object.__setattr__(self, "n_features", n_features)
+        object.__setattr__(self, "scale", number("scale", self.scale, above=0))
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw contexts (size, n_features)."""
         bits = rng.integers(0, 2, size=(check_size(size), self.n_features), dtype=np.int8)
         signs = bits.astype(np.float64)
-        signs *= 2.0
-        signs -= 1.0
+        signs *= 2.0 * self.scale
+        signs -= self.scale
         return signs
 
 

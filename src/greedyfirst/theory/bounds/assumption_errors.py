@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 BOUNDED = "Assumption 1: contexts and parameters are bounded"
 MARGIN = "Assumption 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ C₀κ"
+ALPHA_MARGIN = "Definition 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ Cκ^α with α ≥ 0"
 DIVERSITY = "Assumption 3: λ_min(E[xx' 1{x'u ≥ 0}]) ≥ λ₀ > 0 for every u"
 POSITIVE = "Assumption 4: each optimal arm leads by h > 0 on contexts with λ_min(E[xx']) ≥ λ₁ > 0"
 NOISE = "§2: noise is sub-Gaussian with a parameter σ"

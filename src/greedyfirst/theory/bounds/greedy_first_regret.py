@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from greedyfirst.theory.bounds.peeling_sum import linear_constant, linear_factor
-from greedyfirst.theory.bounds.regret_bounds import RegretInputs, log_coefficient
+from greedyfirst.theory.bounds.regret_inputs import RegretInputs
+from greedyfirst.theory.bounds.round_regret import estimation_coefficient
 from greedyfirst.validation import number, whole_number
 
 
@@ -23,7 +24,8 @@ class GreedyFirstRegret:
     #: As printed: ((K-1)·C_GB + C_OB)·log T + 2 t₀ x_max b_max.
     printed_bound: float
     trivial_bound: float
-    #: δ, the chance of a switch under covariate diversity; None for more than two arms.
+    #: δ, the chance of a switch if Assumption 3 holds with the test's λ₀; None for more than two
+    #: arms, and for a λ₀ that no law of contexts can have.
     switch_probability: float | None
 
 
@@ -35,8 +37,14 @@ def greedy_first_regret(
     .. math:: R_T \le \Bigl(\tfrac{K(K-1)}{2}\, a + C_{OB}\Bigr)\log T
               + 2 (t_0+1) x_{\max} b_{\max}
 
-    with a of Theorem 1. While the test passes, diversity is observed, not assumed, so Theorem 1's
-    diversity term is absent.
+    with a of Theorem 1. While the test passes, diversity is observed, not assumed: Theorem 1's
+    diversity term is absent, and λ₀ may be any number above 0.
+
+    It is proved for ``GreedyFirst(t0=…, lambda0=…, fallback=OLSBandit(h=…, q=…, warmup="none"),
+    warmup="none", span="full", carry_over=False)``: λ₀ is fixed beforehand, λ_min is that of the
+    whole Gram matrix, and the fallback starts afresh. With an estimated λ₀ (Algorithm 5), samples
+    carried over, a pooled span, or without a fallback, which is the default, Greedy-First is
+    measured, not proved. The assumptions are 1, 2 and, for OLS Bandit, 4.
 
     Parameters
     ----------
@@ -45,8 +53,8 @@ def greedy_first_regret(
     t0
         Rounds before the test begins.
     ols_bandit_coefficient
-        C_OB, with the fallback's regret at most C_OB·log T. The paper leaves it to Bastani and
-        Bayati (2020). It must cover the lower-order terms of the fallback's bound too.
+        C_OB, with the fallback's regret over at most T rounds at most C_OB·log T, lower-order terms
+        included: `OLSBanditRegret.coefficient`. The paper leaves it to Bastani and Bayati (2020).
 
     Departures from the paper
     -------------------------
@@ -58,11 +66,12 @@ def greedy_first_regret(
     t0 = whole_number("t0", t0, at_least=1)
     fallback = number("ols_bandit_coefficient", ols_bandit_coefficient, at_least=0)
     K, log_T = inputs.n_arms, math.log(inputs.horizon)
-    a = log_coefficient(inputs, linear_factor(inputs.n_features))
+    a = estimation_coefficient(inputs, linear_factor(inputs.n_features))
     largest = inputs.largest_regret
     coefficient = K * (K - 1) / 2 * a + fallback
     constant = (t0 + 1) * largest
     diversity = 2 * largest * inputs.n_features / inputs.c1
+    can_hold = K == 2 and inputs.lambda0 <= inputs.largest_diversity
     c_gb = 2 * a + linear_constant(inputs.n_features) * (diversity + largest)
     return GreedyFirstRegret(
         inputs=inputs,
@@ -72,7 +81,7 @@ def greedy_first_regret(
         bound=coefficient * log_T + constant,
         printed_bound=((K - 1) * c_gb + fallback) * log_T + t0 * largest,
         trivial_bound=largest * inputs.horizon,
-        switch_probability=switch_probability(inputs, t0=t0) if K == 2 else None,
+        switch_probability=switch_probability(inputs, t0=t0) if can_hold else None,
     )
 
 
@@ -85,9 +94,8 @@ def switch_probability(inputs: RegretInputs, *, t0: int, sharp: bool = False) ->
     (`RegretInputs.sharp_c1`). The printed δ exceeds 1 for small t₀; here it is at most 1.
     """
     t0 = whole_number("t0", t0, at_least=1)
-    if inputs.n_arms != 2:
-        expected = "2 (this part of Theorem 3 needs two arms)"
-        raise ValueError(f"n_arms must be {expected}, got {inputs.n_arms}")
+    inputs.require_two_arms("this part of Theorem 3")
+    inputs.require_diversity()
     d = inputs.n_features
     if sharp:
         rate = inputs.sharp_c1

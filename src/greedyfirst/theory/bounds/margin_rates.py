@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from greedyfirst.theory.bounds.assumption_errors import required_by
+from greedyfirst.theory.bounds.assumption_errors import ALPHA_MARGIN, required_by
 from greedyfirst.theory.bounds.peeling_sum import peeling_sum
-from greedyfirst.theory.bounds.regret_bounds import RegretInputs
-from greedyfirst.validation import number, wrong
-
-ALPHA_MARGIN = "Definition 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ Cκ^α with α ≥ 0"
+from greedyfirst.theory.bounds.regret_inputs import RegretInputs
+from greedyfirst.validation import number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +29,7 @@ class MarginRate:
 
 
 def margin_rate(inputs: RegretInputs, *, alpha: float) -> MarginRate:
-    r"""Corollary 1 with its constants; ``inputs.margin_constant`` is C of the α-margin condition.
+    r"""Corollary 1 with its constants; ``inputs.margin_constant`` is C(α) of Definition 2.
 
     .. math:: R_T \le 2x_{\max}b_{\max} + g \Bigl[1 + \int_1^T t^{-(1+\alpha)/2} dt\Bigr]
               + \frac{4 b_{\max} x_{\max} d}{C_1} , \qquad
@@ -45,8 +43,8 @@ def margin_rate(inputs: RegretInputs, *, alpha: float) -> MarginRate:
     Its proof prints "+ P[…]" for a product with that probability. Its bound of the sum takes
     h₁ = ⌈√(3+α)⌉ and uses h² ≥ (3+α)h, which needs h ≥ 3+α; the sum is computed here instead.
     """
-    if inputs.n_arms != 2:
-        raise wrong("n_arms", inputs.n_arms, "2 (Corollary 1 is about two arms)")
+    inputs.require_two_arms("Corollary 1")
+    inputs.require_diversity()
     with required_by(ALPHA_MARGIN):
         alpha = number("alpha", alpha, at_least=0)
     total = peeling_sum(inputs.n_features, power=1 + alpha)

@@ -56,9 +56,13 @@ def _(contexts: ClippedGaussian) -> float | None:
     return box if contexts.ball_radius is None else min(box, contexts.ball_radius)
 
 
-@largest_norm.register(Rademacher)
-@largest_norm.register(Gibbs)
-def _(contexts: Rademacher | Gibbs) -> float | None:
+@largest_norm.register
+def _(contexts: Rademacher) -> float | None:
+    return contexts.scale * math.sqrt(contexts.n_features)
+
+
+@largest_norm.register
+def _(contexts: Gibbs) -> float | None:
     return math.sqrt(contexts.n_features)
 
 

@@ -16,7 +16,12 @@ from greedyfirst.problems.context_distributions.context_distribution import (
     ContextDistribution,
     check_distribution,
 )
-from greedyfirst.theory.bounds.assumption_errors import BOUNDED, POSITIVE, required_by
+from greedyfirst.theory.bounds.assumption_errors import (
+    ALPHA_MARGIN,
+    BOUNDED,
+    POSITIVE,
+    required_by,
+)
 from greedyfirst.theory.bounds.norm_bounds import largest_norm
 from greedyfirst.validation import FloatArray, array, number, whole_number, wrong
 
@@ -31,13 +36,15 @@ LARGEST_EXPONENT = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class MarginEstimate:
-    """C₀ of Assumption 2.
+    """C₀ of Assumption 2, or C of Definition 2 with another exponent α.
 
     The condition is about all κ > 0, but a sample says nothing about κ → 0: widths below
     ``narrowest`` are not evaluated. If the density of x'(β_i - β_j) is continuous at 0, as for the
-    laws of §2.2, the ratio P/κ at ``narrowest`` is already close to its limit.
+    laws of §2.2, the ratio P/κ at ``narrowest`` is already close to its limit; so P/κ^α goes to 0
+    with κ for α < 1, and for α > 1 it has no bound unless the density vanishes at 0.
     """
 
+    alpha: float
     value: float
     #: An upper bound for all κ ≥ ``narrowest``, with the confidence asked for.
     upper: float
@@ -142,23 +149,29 @@ class ProblemConstants:
         """d."""
         return int(np.asarray(self.arms).shape[1])
 
-    def margin(self) -> MarginEstimate:
-        r"""C₀: the largest P[0 < |x'(β_i - β_j)| ≤ κ]/κ over pairs of arms and widths κ.
+    def margin(self, alpha: float = 1.0) -> MarginEstimate:
+        r"""C(α): the largest P[0 < |x'(β_i - β_j)| ≤ κ]/κ^α over pairs of arms and widths κ.
 
-        On a grid κ₁ < κ₂ < …, P[… ≤ κ] ≤ P[… ≤ κ_{g+1}] for κ between κ_g and κ_{g+1}; so C₀ is at
-        most the largest P[… ≤ κ_{g+1}]/κ_g. Each probability has its Clopper-Pearson bound, the
-        error shared among all (Bonferroni).
+        C(1) is C₀ of Assumption 2, C(α) what Corollary 1 needs (Definition 2); C(0) is at most 1.
+        On a grid κ₁ < κ₂ < …, P[… ≤ κ] ≤ P[… ≤ κ_{g+1}] for κ between κ_g and κ_{g+1}; so C(α) is
+        at most the largest P[… ≤ κ_{g+1}]/κ_g^α. Each probability has its Clopper-Pearson bound,
+        the error shared among all (Bonferroni).
         """
+        with required_by(ALPHA_MARGIN):
+            alpha = number("alpha", alpha, at_least=0)
         arms = np.asarray(self.arms)
         pairs = [(i, j) for i in range(len(arms)) for j in range(i)]
-        found = [self._pair_margin(arms[i] - arms[j], len(pairs)) for i, j in pairs]
+        found = [self._pair_margin(arms[i] - arms[j], len(pairs), alpha) for i, j in pairs]
         return MarginEstimate(
+            alpha=alpha,
             value=max(each[0] for each in found),
             upper=max(each[1] for each in found),
             narrowest=max(each[2] for each in found),
         )
 
-    def _pair_margin(self, difference: FloatArray, n_pairs: int) -> tuple[float, float, float]:
+    def _pair_margin(
+        self, difference: FloatArray, n_pairs: int, alpha: float
+    ) -> tuple[float, float, float]:
         gaps = np.abs(self._drawn @ difference)
         gaps = np.sort(gaps[gaps > 0])
         fewest = int(NARROWEST_SHARE * self.n_samples)
@@ -168,12 +181,13 @@ class ProblemConstants:
         steps = max(2, math.ceil(math.log(highest / lowest) / math.log(WIDTH_FACTOR)) + 1)
         widths = np.geomspace(lowest, highest * (1 + 1e-12), steps)
         counts = np.searchsorted(gaps, widths, side="right")
-        n, alpha = self.n_samples, (1 - self.confidence) / (n_pairs * steps)
-        upper = np.where(counts < n, stats.beta.isf(alpha, counts + 1, n - counts), 1.0)
+        n, level = self.n_samples, (1 - self.confidence) / (n_pairs * steps)
+        upper = np.where(counts < n, stats.beta.isf(level, counts + 1, n - counts), 1.0)
         # Wider than the widest gap drawn the probability is at most 1, and κ only grows.
         upper = np.append(upper, 1.0)
-        value = float((counts / n / widths).max())
-        return value, float((upper[1:] / widths).max()), float(lowest)
+        powers = widths**alpha
+        value = float((counts / n / powers).max())
+        return value, float((upper[1:] / powers).max()), float(lowest)
 
     def lead(self, h: float, *, shared_by: int = 1) -> LeadEstimate:
         r"""Assumption 4 for a lead h: K_opt, K_sub and λ₁(h) = min_i λ_min(E[xx' 1{x ∈ U_i}]).

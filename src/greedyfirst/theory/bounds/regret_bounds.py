@@ -1,6 +1,6 @@
-r"""Regret of the Greedy Bandit with two arms: Theorem 1, Corollary 1 and Proposition 1.
+r"""Regret of the Greedy Bandit with two arms: Theorem 1 and Proposition 1.
 
-All three bound the regret of round t (Lemma 6) by two parts and add up the rounds. The part due to
+Both add up the regret of the rounds (Lemmas 6 and 12), which has two parts. The part due to
 estimation errors falls like 1/t; the part due to samples that lack diversity falls exponentially.
 """
 
@@ -11,98 +11,15 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from greedyfirst.links.link import Link, find_link
-from greedyfirst.theory.bounds.assumption_errors import (
-    BOUNDED,
-    DIVERSITY,
-    MARGIN,
-    NOISE,
-    required_by,
-)
+from greedyfirst.theory.bounds.link_slopes import largest_slope, proved_link, smallest_slope
 from greedyfirst.theory.bounds.peeling_sum import (
     generalized_factor,
     linear_constant,
     linear_factor,
     peeling_sum,
 )
-from greedyfirst.validation import number, whole_number, wrong
-
-# Steps of the search for a link's steepest point; each keeps 2/3 of the interval.
-TERNARY_STEPS = 120
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegretInputs:
-    """The constants that the regret bounds need.
-
-    Parameters
-    ----------
-    n_arms, n_features : int
-        K and d.
-    horizon : int
-        T, at least 3 so that log T ≥ 1.
-    x_max, b_max : float
-        Bounds of ‖x‖ and ‖β‖ (Assumption 1).
-    sigma : float
-        σ of the sub-Gaussian noise.
-    margin_constant : float
-        C₀ of the margin condition (Assumption 2).
-    lambda0 : float
-        λ₀ of covariate diversity (Assumption 3). It can be at most x_max²/(2d): the two halves
-        x'u ≥ 0 and x'u ≤ 0 share E‖x‖² ≤ x_max². For Greedy-First, λ₀ of its test.
-    """
-
-    n_arms: int = 2
-    n_features: int
-    horizon: int
-    x_max: float
-    b_max: float
-    sigma: float
-    margin_constant: float
-    lambda0: float
-
-    def __post_init__(self) -> None:
-        whole_number("n_arms", self.n_arms, at_least=2)
-        whole_number("n_features", self.n_features, at_least=1)
-        whole_number("horizon", self.horizon, at_least=3)
-        with required_by(BOUNDED):
-            number("x_max", self.x_max, above=0)
-            number("b_max", self.b_max, above=0)
-        with required_by(NOISE):
-            number("sigma", self.sigma, at_least=0)
-        with required_by(MARGIN):
-            number("margin_constant", self.margin_constant, above=0)
-        with required_by(DIVERSITY):
-            highest = self.x_max**2 / (2 * self.n_features)
-            number("lambda0", self.lambda0, above=0, at_most=highest)
-
-    @property
-    def c1(self) -> float:
-        """C₁ = λ₀/(40 x_max²) of Lemma 4."""
-        return self.lambda0 / (40 * self.x_max**2)
-
-    @property
-    def sharp_c1(self) -> float:
-        """(1 - log 2)λ₀/(4 x_max²): the constant that Lemma 4's proof gives when corrected.
-
-        The matrix inequality has the exponent μ/R with μ = λ₀t/2; the paper goes on with λ₀t/4,
-        and rounds (1 - log 2)/2 = 0.153 to 0.1.
-        """
-        return (1 - math.log(2)) * self.lambda0 / (4 * self.x_max**2)
-
-    @property
-    def c3(self) -> float:
-        """C₃ = λ₀²/(32 d σ² x_max²) of Lemma 6; infinite without noise."""
-        if self.sigma * self.x_max == 0:
-            return math.inf
-        # As a product: a square alone may leave the range of floats.
-        ratio = self.lambda0 / (self.sigma * self.x_max)
-        return ratio * ratio / (32 * self.n_features)
-
-    @property
-    def largest_regret(self) -> float:
-        """2 x_max b_max, the most that one round can cost."""
-        return 2 * self.x_max * self.b_max
+from greedyfirst.theory.bounds.regret_inputs import RegretInputs
+from greedyfirst.theory.bounds.round_regret import estimation_coefficient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +78,8 @@ def greedy_regret(inputs: RegretInputs) -> RegretBound:
     and that is taken here (``printed_bound`` has the theorem's). At d = 1 the printed C̄ is
     infinite while C̄(log d)^{3/2} = 67/4 and bounds the sum it stands for.
     """
-    _check_two_arms(inputs, "Theorem 1")
+    inputs.require_two_arms("Theorem 1")
+    inputs.require_diversity()
     return _assemble(
         inputs,
         c_bar=linear_constant(inputs.n_features),
@@ -176,51 +94,28 @@ def generalized_linear_regret(inputs: RegretInputs, *, link: str) -> RegretBound
     As Theorem 1 with C̄_μ for C̄(log d)^{3/2}, all multiplied by L_μ, the largest slope of μ on
     ±x_max b_max. C̄_μ depends on m_{b_max}, the smallest slope on ±2 x_max b_max.
 
+    It holds for canonical links and sub-Gaussian noise: see
+    :func:`~greedyfirst.theory.bounds.link_slopes.proved_link`. For logistic rewards, and all others
+    from 0 to 1, σ = 1/2 always holds.
+
     Departure from the paper
     ------------------------
     As in Theorem 1 the statement multiplies everything by C̄_μ, the proof only the part with C₀.
     """
-    _check_two_arms(inputs, "Proposition 1")
-    formulas = find_link("link", link)
+    inputs.require_two_arms("Proposition 1")
+    inputs.require_diversity()
+    formulas = proved_link(link, "Proposition 1")
     reach = inputs.x_max * inputs.b_max
-    slope = min(formulas.slope(-2 * reach), formulas.slope(2 * reach))
-    if not slope > 0:
-        expected = f"at most a value that keeps the slope of {link!r} above 0 on ±2·x_max·b_max"
-        with required_by(BOUNDED):
-            raise wrong("x_max and b_max", (inputs.x_max, inputs.b_max), expected)
+    slope = smallest_slope(formulas, 2 * reach)
     factor = generalized_factor(inputs.n_features, slope)
     return _assemble(
         inputs,
         c_bar=factor,
         factor=factor,
         exact=min(factor, peeling_sum(inputs.n_features, slope=slope)),
-        lipschitz=_steepest(formulas, reach),
+        lipschitz=largest_slope(formulas, reach),
         slope_floor=slope,
     )
-
-
-def _check_two_arms(inputs: RegretInputs, theorem: str) -> None:
-    if inputs.n_arms != 2:
-        raise wrong("n_arms", inputs.n_arms, f"2 ({theorem} is about two arms)")
-
-
-def _steepest(link: type[Link], reach: float) -> float:
-    """The largest slope of the link on ±reach; the slope may have at most one peak."""
-    low, high = -reach, reach
-    best = max(link.slope(low), link.slope(high), link.slope(0.0))
-    for _ in range(TERNARY_STEPS):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        best = max(best, link.slope(left), link.slope(right))
-        if link.slope(left) < link.slope(right):
-            low = left
-        else:
-            high = right
-    return best
-
-
-def log_coefficient(inputs: RegretInputs, factor: float) -> float:
-    """4 C₀ x_max² · factor / C₃: the regret of one pair of arms per unit of log T."""
-    return 4 * inputs.margin_constant * inputs.x_max**2 * factor / inputs.c3
 
 
 def _assemble(
@@ -235,7 +130,7 @@ def _assemble(
     """The bound from the bound ``factor`` of the peeling sum and its ``exact`` value."""
     T = inputs.horizon
     largest = inputs.largest_regret
-    slow = lipschitz * log_coefficient(inputs, factor)
+    slow = lipschitz * estimation_coefficient(inputs, factor)
     diversity = lipschitz * 2 * largest * inputs.n_features / inputs.c1
     first = lipschitz * largest
     terms = {
@@ -244,7 +139,7 @@ def _assemble(
         "first round": first,
     }
     harmonic = float(special.digamma(T)) + float(-special.digamma(1))
-    sharp = lipschitz * log_coefficient(inputs, exact) * harmonic + first
+    sharp = lipschitz * estimation_coefficient(inputs, exact) * harmonic + first
     sharp += lipschitz * 2 * largest * inputs.n_features / math.expm1(inputs.sharp_c1)
     trivial = lipschitz * largest * T
     return RegretBound(

@@ -78,7 +78,7 @@ def diversity_constant(distribution: ContextDistribution) -> DiversityConstant:
     `TruncatedGaussian`, box, diagonal Σ      half the smallest truncated variance
     `TruncatedGaussian`, box, any Σ           a lower bound, and a numerical value
     `ClippedGaussian`, diagonal Σ, no ball    half the smallest clipped variance
-    `Rademacher`                              1/2
+    `Rademacher`                              s²/2
     `Gibbs`                                   λ_min of the enumerated E[xxᵀ], halved
     `Product`                                 the smallest of its symmetric parts; 0 with an
                                               intercept in any part
@@ -176,7 +176,7 @@ def _clipped(law: ClippedGaussian) -> DiversityConstant:
 
 
 def _rademacher(law: Rademacher) -> DiversityConstant:
-    return _known(1.0, "E[xxᵀ] = I", law)
+    return _known(law.scale**2, "E[xxᵀ] = s²·I", law)
 
 
 def _gibbs(law: Gibbs) -> DiversityConstant:

@@ -1,0 +1,1 @@
+"""What the theorems promise for one problem: a table, its meaning in words, and curves."""
