@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from greedyfirst.cli.application import Out, Seed, app
+from greedyfirst.cli.arms_file import read_arms
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
@@ -20,7 +20,7 @@ from greedyfirst.cli.table_options import (
     Standardise,
 )
 from greedyfirst.problems.context_distributions.by_name import CONTEXTS, context_law
-from greedyfirst.validation import number, number_in_text, whole_number, wrong
+from greedyfirst.validation import number, whole_number, wrong
 
 if TYPE_CHECKING:
     from greedyfirst.problems import ContextDistribution
@@ -158,21 +158,3 @@ def read_contexts(
     features = infer_schema(frame, **schema)
     rows = features.encode(frame)
     return FromArray(rows=normalise_rows(rows) if normalise else rows), features.feature_names
-
-
-def read_arms(path: Path) -> list[list[float]]:
-    """The parameters of at least two arms."""
-    with open(path, newline="") as file:
-        rows = [row for row in csv.reader(file) if row]
-    if len(rows) < 2:
-        raise wrong(
-            str(path), f"{len(rows)} rows", "a row of coefficients for each of 2 or more arms"
-        )
-    for place, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            expected = f"of {len(rows[0])} numbers, as the first row"
-            raise wrong(f"row {place} of {path}", row, expected)
-    return [
-        [number_in_text(f"row {place} of {path}", cell) for cell in row]
-        for place, row in enumerate(rows, start=1)
-    ]

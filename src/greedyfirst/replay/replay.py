@@ -14,7 +14,6 @@ from rich.table import Table
 
 from greedyfirst.policies import Policy
 from greedyfirst.problems import TableProblem
-from greedyfirst.replay.contexts import check_size, encoded_contexts
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
 from greedyfirst.replay.played import (
     FIRST_PULLS,
@@ -29,6 +28,7 @@ from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.tables import infer_schema, read_labels
+from greedyfirst.tables.contexts import check_size, encoded_contexts
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray, array, names, whole_number
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyfirst.tables import normalise_rows
 from greedyfirst.tables.columns import first_row
+from greedyfirst.tables.row_norms import normalise_rows
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray
 
