@@ -5,9 +5,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy import linalg, stats
 
-NAMES = (
-    "width covered error not_best worse_on_average regret starving right_arm right_person".split()
-)
+COSTS = ["not_best", "worse_on_average", "regret", "starving"]
+NAMES = ["width", "covered", "error", *COSTS, "right_arm", "right_person"]
 
 
 def least_squares(rows, rewards):
@@ -97,7 +96,8 @@ def quantile(values, share):
     """A quantile and its standard error by the bootstrap."""
     rng = np.random.default_rng(0)
     again = np.quantile(rng.choice(values, (400, len(values))), share, axis=1, method="lower")
-    return np.quantile(values, share, method="lower"), again.std()
+    spread = again.std() if np.isfinite(again).all() else np.inf
+    return np.quantile(values, share, method="lower"), spread
 
 
 def summary(measured):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +13,14 @@ from greedyfirst.links import Identity
 from greedyfirst.planning.effects import Effects
 from greedyfirst.planning.measures import Trials
 from greedyfirst.planning.population import Population
-from greedyfirst.planning.summary import interpolate, mean, people_until, summarise, with_errors
+from greedyfirst.planning.summary import (
+    interpolate,
+    likely_range,
+    mean,
+    people_until,
+    summarise,
+    with_errors,
+)
 from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.problems import GaussianNoise, LinearProblem
 from greedyfirst.simulation import SimulationResult, simulate
@@ -97,10 +103,8 @@ class Plan:
         column, wanted = {"width": ("width", self.width), "error": ("error_95", self.width / 2)}[by]
         rows = [self.row(size, design) for size in self.people]
         values = [row[column] for row in rows]
-        errors = [2 * row[f"{column}_se"] for row in rows]
-        errors = [error if math.isfinite(error) else 0.0 for error in errors]
-        lower = [value - error for value, error in zip(values, errors, strict=True)]
-        upper = [value + error for value, error in zip(values, errors, strict=True)]
+        ranges = [likely_range(row[column], row[f"{column}_se"]) for row in rows]
+        lower, upper = zip(*ranges, strict=True)
         about, least, most = (
             people_until(self.people, curve, wanted) for curve in (values, lower, upper)
         )

@@ -12,6 +12,7 @@ from greedyfirst.validation import FloatArray
 
 #: The quantiles that are told of widths and errors.
 MEDIAN, MOST, NEARLY_ALL = 0.5, 0.8, 0.95
+LARGEST_EXPONENT = 100.0  # so that limits stay finite
 
 
 def summarise(measured: Sequence[Measures]) -> dict[str, float]:
@@ -72,6 +73,17 @@ def interpolate(people: Sequence[int], values: Sequence[float], size: float) -> 
     with np.errstate(divide="ignore"):
         logs = np.log(np.maximum(values, 0.0))
     return float(np.exp(np.interp(math.log(size), np.log(people), logs)))
+
+
+def likely_range(value: float, error: float) -> tuple[float, float]:
+    """95 % limits of a width, by a normal law of its logarithm; the lower one is positive.
+
+    Where the error is unknown because a larger quantile is infinite, so is the upper limit.
+    """
+    if not math.isfinite(error):
+        return value, math.inf
+    factor = math.exp(min(2 * error / value, LARGEST_EXPONENT))
+    return value / factor, value * factor
 
 
 def people_until(people: Sequence[int], widths: Sequence[float], target: float) -> float:

@@ -17,6 +17,7 @@ from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
 QUESTION = "How many people, and how many of them on a worse arm?"
 DESIGN = "design, people"
 LEARNED = {
+    "interval": "has an interval",
     "width": "width of interval",
     "width_80": "80 % narrower than",
     "coverage": "intervals right",
