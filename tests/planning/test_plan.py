@@ -1,6 +1,7 @@
 """Plans: reproducible, each number with its error, people until a width."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,6 +146,13 @@ def test_every_assumption_is_in_words(plan):
         assert part in text
     assert "60 trials of each size" in method(plan)[0]
     assert "percentage points" in precision(plan)
+
+
+def test_quantiles_without_an_upper_limit_are_pointed_out(plan):
+    assert "may be much larger" not in precision(plan)
+    frame = plan.frame.copy()
+    frame.loc[0, "error_95_se"] = math.inf
+    assert "may be much larger" in precision(replace(plan, frame=frame))
 
 
 def test_the_answer_has_the_numbers_of_the_frame(plan):

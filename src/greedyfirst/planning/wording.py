@@ -6,6 +6,7 @@ import io
 import math
 from dataclasses import fields
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -17,9 +18,9 @@ from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
 QUESTION = "How many people, and how many of them on a worse arm?"
 DESIGN = "design, people"
 LEARNED = {
-    "interval": "has an interval",
-    "width": "width of interval",
-    "width_80": "80 % narrower than",
+    "interval": "has interval",
+    "width": "width",
+    "width_80": "80 % below",
     "coverage": "intervals right",
     "error_95": "95 % of errors below",
     "right_arm": "best arm found",
@@ -35,7 +36,8 @@ COSTS = {
     "alarm": "alarm",
 }
 COUNTS = ("not_best", "worse_on_average")
-WIDTH = 104  # characters
+WIDTH = 100  # characters
+NO_BREAK = "\u00a0"
 AMOUNTS = ("width", "width_80", "error_95", "regret", "regret_saved")
 
 
@@ -99,7 +101,8 @@ def _with_range(people: PeopleNeeded, plan: Plan) -> str:
     if not text.startswith("about"):
         return text
     most = f"{people.most:,.0f}" if math.isfinite(people.most) else "more"
-    return f"{text} ({people.least:,.0f} to {most})"
+    limits = f"({people.least:,.0f} to {most})"
+    return f"{text} {limits}".replace(" ", NO_BREAK)
 
 
 def rows(plan: Plan, columns: dict[str, str]) -> list[list[str]]:
@@ -150,11 +153,21 @@ def precision(plan: Plan) -> str:
         for name, value in (("widths", width), ("errors", error))
         if not math.isnan(value)
     ]
-    return (
+    text = (
         "Monte Carlo standard errors are at most "
         + ", ".join([f"{100 * share:.1f} percentage points of shares", *relative])
         + "; each number's own is in plan.csv."
     )
+    unbounded = any(
+        (np.isfinite(frame[name]) & np.isinf(frame[f"{name}_se"])).any()
+        for name in ("width", "width_80", "error_95")
+    )
+    if unbounded:
+        text += (
+            " Where that is infinite, nearly as many trials have no estimate as the quantile "
+            "leaves out: the true number may be much larger."
+        )
+    return text
 
 
 def assumptions(plan: Plan) -> list[str]:
@@ -186,6 +199,8 @@ def method(plan: Plan) -> list[str]:
     return [
         f"{plan.trials} trials of each size were simulated; both designs meet the same people, "
         "effects and noise.",
+        "Width: the median over trials, and the width that 80 % of them stay below; none where "
+        "too many trials have no interval, because an arm has too few samples for least squares.",
         "Interval: plain least squares, arm by arm, at the mean context, for the difference "
         "between the arm that is truly best on average and the second; Student's quantile, "
         "residual variance of all arms. It takes the samples as if they had been chosen "
