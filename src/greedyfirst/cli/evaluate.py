@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
+from greedyfirst.cli.policy_option import policy_of
 from greedyfirst.cli.table_options import Categorical, Drop, Impute
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from greedyfirst.policies import Policy
 
 #: Columns of the service's exports.
 _EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
@@ -82,7 +80,7 @@ def evaluate(
         standardise=standardise,
         impute=impute,
     )
-    targets: dict[str, Any] = {name: _policy(name) for name in policy or ()}
+    targets: dict[str, Any] = {name: policy_of(name) for name in policy or ()}
     targets |= {f"always {name}": offline.always(data, name) for name in always or ()}
     if like is not None:
         other = _columns(read_table(like), arm, reward, propensity)[0]
@@ -90,7 +88,7 @@ def evaluate(
         targets[f"like {like.name}"] = shares
     elif by:
         raise ValueError("--by needs --like: the log whose shares are taken")
-    targets = targets or {"GreedyFirst": _policy("GreedyFirst")}
+    targets = targets or {"GreedyFirst": policy_of("GreedyFirst")}
     with directory_for(out):
         made = {
             name: offline.evaluate(data, target, folds=folds, level=level, seed=seed)
@@ -124,16 +122,3 @@ def _columns(
 def _is_export(columns: Sequence[Any]) -> bool:
     names = {str(column) for column in columns}
     return {"decision_id", "arm", "learned"} <= names
-
-
-def _policy(text: str) -> Policy:
-    """A policy by its name, or as JSON with its options."""
-    from greedyfirst.policies.description import from_description
-
-    if not text.lstrip().startswith("{"):
-        return from_description({"policy": text, "options": {}})
-    try:
-        description = json.loads(text)
-    except ValueError:
-        raise ValueError(f"--policy must be a name or JSON, got {text}") from None
-    return from_description({"options": {}, **description})

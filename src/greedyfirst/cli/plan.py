@@ -9,12 +9,12 @@ import typer
 
 from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for, typed_command
 from greedyfirst.cli.arms_file import read_arms
+from greedyfirst.cli.policy_option import policy_of
 from greedyfirst.cli.table_options import Categorical, Drop, Impute, NoHeader, Standardise
 from greedyfirst.validation import number, whole_number, wrong
 
 if TYPE_CHECKING:
     from greedyfirst.planning import Effects, Population
-    from greedyfirst.policies import Policy
 
 ARMS, FEATURES, EFFECT = 2, 5, 0.5
 
@@ -62,7 +62,9 @@ def plan(
             "twice the effect if not given."
         ),
     ] = None,
-    policy: Annotated[str, typer.Option(help="How arms are chosen.")] = "GreedyFirst",
+    policy: Annotated[
+        str, typer.Option(help="How arms are chosen: a policy's name, or JSON with its options.")
+    ] = "GreedyFirst",
     trials: Annotated[int, typer.Option(help="Simulated trials of each size.")] = 1000,
     drop: Drop = None,
     categorical: Categorical = None,
@@ -103,7 +105,7 @@ def plan(
             impute=impute,
         )
     effects = _effects(population, arms, effect, difference, coefficients, interaction)
-    chosen = _policy(policy)
+    chosen = policy_of(policy)
     with directory_for(out):
         planned = plan_trial(
             population,
@@ -179,12 +181,3 @@ def _coefficients(
         expected = f"of {len(columns)} numbers: {listed}"
         raise wrong(f"each row of {path}", len(rows[0]), expected)
     return rows
-
-
-def _policy(name: str) -> Policy:
-    """A policy of the package by its name, as it comes."""
-    from greedyfirst.policies import POLICIES
-
-    if name not in POLICIES:
-        raise wrong("--policy", name, f"one of {', '.join(POLICIES)}")
-    return POLICIES[name]()

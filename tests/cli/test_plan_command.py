@@ -54,12 +54,13 @@ def test_a_plan_of_a_law(run, tmp_path):
 
 def test_a_plan_of_a_table(run, tmp_path):
     table = ("patients.csv", "--drop", "sex", "--difference", "0.4", "--interaction", "0.1")
-    code, _, error = run(*table, "--policy", "Greedy", *SMALL)
+    policy = '{"policy": "Greedy", "options": {"initial_pulls": 2}}'
+    code, _, error = run(*table, "--policy", policy, *SMALL)
     assert (code, error) == (0, "")
     page = (tmp_path / "figures" / "plan.html").read_text()
     assert "80 rows of patients.csv" in page
     assert "better than each other by 0.4" in page
-    assert "The policy is Greedy()." in page
+    assert "The policy is Greedy(initial_pulls=2)." in page
     assert "greedyfirst plan patients.csv --drop sex" in page
 
 
@@ -85,7 +86,12 @@ BAD = {
     "no jobs": (("--jobs", "0"), "--jobs must be a whole number at least 1"),
     "negative seed": (("--seed", "-1"), "--seed must be a whole number at least 0"),
     "two effects": (("--effect", "1", "--difference", "1"), "--effect and --difference must be"),
-    "unknown policy": (("--policy", "Best"), "--policy must be one of Greedy, "),
+    "unknown policy": (("--policy", "Best"), "policy must be one of Greedy, "),
+    "half a policy": (("--policy", "{"), "--policy must be a name or JSON, got {"),
+    "no such option": (
+        ("--policy", '{"policy": "Greedy", "options": {"speed": 1}}'),
+        "policy Greedy: ",
+    ),
     "a policy for clicks": (("--policy", "GLMGreedy"), "policy must be one that learns outcomes"),
     "a policy that knows": (("--policy", "Oracle"), "policy must be one that need not know"),
     "no such table": (("nowhere.csv",), "nowhere.csv"),
