@@ -20,7 +20,7 @@ from greedyfirst.planning import (
 from greedyfirst.planning.plan import ADAPTIVE, FIXED
 
 SIGMAS = 4.5
-OURS, THEIRS = 1500, 350
+OURS, THEIRS = 1000, 250
 LEARNED = ["width", "width_80", "error_95", "coverage", "right_arm", "right_person"]
 COSTS = ["not_best", "worse_on_average", "regret", "starving"]
 COLUMNS = [*LEARNED, *COSTS]
