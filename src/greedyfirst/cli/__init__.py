@@ -1,6 +1,17 @@
 """The command line: thin, every command calls one public function."""
 
-from greedyfirst.cli import bounds, diversity, evaluate, figure, replay, serve
+from greedyfirst.cli import bounds, diversity, evaluate, figure, keys, log, replay, serve
 from greedyfirst.cli.application import app, main
 
-__all__ = ["app", "bounds", "diversity", "evaluate", "figure", "main", "replay", "serve"]
+__all__ = [
+    "app",
+    "bounds",
+    "diversity",
+    "evaluate",
+    "figure",
+    "keys",
+    "log",
+    "main",
+    "replay",
+    "serve",
+]
