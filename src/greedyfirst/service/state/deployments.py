@@ -13,7 +13,7 @@ from greedyfirst.service.log.events import AnyEvent
 from greedyfirst.service.log.journal import Journal, KeyFilter
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state.deployment import Deployment, Recall
-from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.opening import restore_all
 from greedyfirst.service.state.snapshots import save
 
 _PAUSE = 1.0
@@ -89,8 +89,7 @@ class Deployments:
     def _restored(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
         log = self._open_log()
         try:
-            deployments = {entry.policy: restore(log, entry.policy)[0] for entry in log.policies()}
-            return log, deployments, KeyFilter(log.keys())
+            return log, restore_all(log), KeyFilter(log.keys())
         except BaseException:
             log.close()
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from greedyfirst.service.errors import DamagedLogError, NotFoundError, RequestError
 from greedyfirst.service.log import events
@@ -10,29 +10,29 @@ from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state import administration, alarms, rewards
-from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.deployment import Deployment, Recall
 from greedyfirst.service.state.relearning import adopt, relearned
 from greedyfirst.service.state.snapshots import load
 
 
 def restore(
-    log: Log, policy: str, *, before: int | None = None, snapshots: bool = True
+    log: Log,
+    policy: str,
+    *,
+    before: int | None = None,
+    snapshots: bool = True,
+    applied: Callable[[Deployment, int], None] | None = None,
 ) -> tuple[Deployment, int]:
     """The state after a deployment's entries, and the number of the last one.
 
     With ``before``, only after those before that number. Without ``snapshots`` all entries are
-    applied again: the state is the same.
+    applied again: the state is the same. ``applied`` is told the state after each entry.
     """
 
     def recall(step: int) -> list[AnyEvent]:
         return [entry.event for entry in log.about(policy, step)]
 
-    deployment, done = None, 0
-    saved = log.snapshot(policy, before) if snapshots else None
-    if saved is not None:
-        deployment, done = load(saved[1], recall), saved[0]
-    if deployment is None:
-        done = 0
+    deployment, done = _from_snapshot(log, policy, before, recall) if snapshots else (None, 0)
     for entry in log.read(policy, done, before):
         event = entry.event
         if deployment is None:
@@ -44,9 +44,23 @@ def restore(
         else:
             _apply(deployment, log, entry)
         done = entry.seq
+        if applied is not None:
+            applied(deployment, done)
     if deployment is None:
         raise NotFoundError(f"there is no policy {policy!r}")
     return deployment, done
+
+
+def _from_snapshot(
+    log: Log, policy: str, before: int | None, recall: Recall
+) -> tuple[Deployment | None, int]:
+    """The newest snapshot whose layout is known, and the entry that it was made after."""
+    while (saved := log.snapshot(policy, before)) is not None:
+        before, content = saved
+        deployment = load(content, recall)
+        if deployment is not None:
+            return deployment, before
+    return None, 0
 
 
 def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
