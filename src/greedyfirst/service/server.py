@@ -18,7 +18,8 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
-from greedyfirst.service.http.middleware import Access, RequestsInFlight
+from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
@@ -47,7 +48,7 @@ def serve(
     host, port
         Where to listen. Other addresses than loopback need keys.
     names
-        Names by which requests may call this service, beside the loopback's.
+        Names by which requests may call this service, beside the loopback's; they need keys.
     per_second
         Requests that a client may send in the long run.
     ready
@@ -57,15 +58,18 @@ def serve(
     number("per_second", per_second, above=0)
     path = Path(path)
     SqliteLog(path).close()  # make it where it is not there
-    access = Access(lambda: all_keys(path), needed=host not in LOOPBACK)
-    if host not in LOOPBACK and access.empty:
+    reached_as = [*names, *(() if host in LOOPBACK else (host,))]
+    access = Access(lambda: all_keys(path), needed=bool(reached_as))
+    add_one = f"greedyfirst keys add NAME --role admin --db {path}"
+    if not access.in_use and reached_as:
         raise ValueError(
-            f"host {host} can be reached from elsewhere, which needs keys: "
-            f"greedyfirst keys add NAME --role admin --db {path}"
+            f"{reached_as[0]} can be reached from elsewhere, which needs keys: {add_one}"
         )
+    if not access.in_use and access.keys:
+        _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
     service = DecisionService(lambda: SqliteLog(path))
     hosts = LOOPBACK | {host, *names}
-    app = make_application(service, access=access, hosts=hosts, per_second=per_second)
+    app = make_application(service, access=access, keys_in=path, hosts=hosts, per_second=per_second)
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
     uvloop.run(_run(service, app, host, port, ready))

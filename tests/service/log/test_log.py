@@ -14,24 +14,12 @@ from pathlib import Path
 
 import apsw
 import pytest
+from log_entries import entries
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.log.entries import Entry
-from greedyfirst.service.log.events import Expired, Rewarded
+from greedyfirst.service.log.events import Expired
 from greedyfirst.service.log.sqlite_log import SqliteLog
-
-
-def entries(first: int, last: int) -> list[Entry]:
-    return [
-        Entry.of(
-            Rewarded(step=seq, part="", value=seq / 2, outcome="counted"),
-            seq=seq,
-            at=float(seq),
-            policy="p",
-            key=f"key {seq}",
-        )
-        for seq in range(first, last + 1)
-    ]
 
 
 @pytest.fixture

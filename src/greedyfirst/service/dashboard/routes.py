@@ -15,11 +15,11 @@ from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
-from greedyfirst.service.errors import ConflictError, InvalidError
+from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import DiversityView
-from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
@@ -34,7 +34,7 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
     """All policies; one whose schema is being changed stands as before."""
     service = service_of(state)
     await service.durable()
-    policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
+    policies = [views.policy_view(each) for each in seen(request, service.deployments)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 
@@ -153,13 +153,19 @@ def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events
 
 @get("/decisions")
 async def look_up(
-    state: State, number: FromQuery[str] = "", policy: FromQuery[str] = ""
+    request: Request[Any, Any, Any],
+    state: State,
+    number: FromQuery[str] = "",
+    policy: FromQuery[str] = "",
 ) -> Redirect:
     """From the number or id in the look-up form to the decision."""
-    asked = number.strip()
+    asked, service = number.strip(), service_of(state)
     if asked.isascii() and asked.isdigit():
-        asked = f"{policy}:{asked}"
-    service_of(state).decision(asked)
+        asked = service.deployment(policy).decision_id(int(asked[:18]))
+    caller = caller_of(request)
+    if caller is None or not caller.sees(asked.rpartition(":")[0]):
+        raise NotFoundError(f"there is no decision {asked!r}")
+    service.decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
 

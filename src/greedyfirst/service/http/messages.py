@@ -188,11 +188,22 @@ class ReplayView(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """Something that a person or the diversity test did."""
+    """Something that is not the daily work: what people and the diversity test did, keys."""
 
     number: int
     at: float
     event: dict[str, Any]
+
+
+class HeadView(Struct, frozen=True, kw_only=True):
+    """The end of the log."""
+
+    #: Number and seal together, as ``greedyfirst log check --head`` takes them.
+    head: str
+    #: The number of the last entry, and so of all of them.
+    entries: int
+    #: The last entry's seal: a hash of it and of all before.
+    seal: str
 
 
 class SchemaAnswer(Struct, frozen=True, kw_only=True):

@@ -18,10 +18,12 @@ class ServiceMetrics(Collector):
     def __init__(self, service: DecisionService) -> None:
         self._service = service
         self._registry = CollectorRegistry()
+        self._shown: frozenset[str] | None = None
         self._registry.register(self)
 
-    def text(self) -> bytes:
-        """The page that Prometheus reads."""
+    def text(self, policies: frozenset[str] | None = None) -> bytes:
+        """The page that Prometheus reads; of some policies only, if they are named."""
+        self._shown = policies
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -44,6 +46,8 @@ class ServiceMetrics(Collector):
             "greedyfirst_pulls", "Rewards learned", labels=["policy", "arm"]
         )
         for name, deployment in service.deployments.items():
+            if self._shown is not None and name not in self._shown:
+                continue
             decisions.add_metric([name], deployment.agent.decisions)
             for outcome in ("counted", "late", "defaulted", "missing", "imported"):
                 rewards.add_metric([name, outcome], getattr(deployment.counts, outcome))

@@ -42,6 +42,7 @@ class SavedState(Struct, frozen=True, kw_only=True):
     open_alarms: dict[str, events.Alarmed]
     mismatches: int = msgspec.field(name="departures")
     asked: PolicyDescription | None = None
+    tags: list[tuple[int, str]] = []
 
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
@@ -63,6 +64,7 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         open_alarms=dict(deployment.open_alarms),
         mismatches=deployment.mismatches,
         asked=deployment.asked,
+        tags=list(deployment.tags),
     )
     steps, times = deployment.pending.columns()
 
@@ -100,6 +102,7 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     deployment.open_alarms = state.open_alarms
     deployment.mismatches = state.mismatches
     deployment.asked = state.asked
+    deployment.tags = state.tags
     return deployment
 
 
