@@ -13,13 +13,20 @@ from litestar.response import Redirect
 
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
+from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
-from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
+from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import DiversityView
-from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
+from greedyfirst.service.http.middleware import (
+    admit_to_policy,
+    caller_of,
+    needs,
+    seen,
+    signed,
+)
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
@@ -159,12 +166,12 @@ async def look_up(
     policy: FromQuery[str] = "",
 ) -> Redirect:
     """From the number or id in the look-up form to the decision."""
-    asked, service = number.strip(), service_of(state)
+    asked, service, caller = number.strip(), service_of(state), caller_of(request)
+    assert caller is not None
     if asked.isascii() and asked.isdigit():
+        admit_to_policy(caller, {"policy": policy})
         asked = service.deployment(policy).decision_id(int(asked[:18]))
-    caller = caller_of(request)
-    if caller is None or not caller.sees(asked.rpartition(":")[0]):
-        raise NotFoundError(f"there is no decision {asked!r}")
+    admit_to_policy(caller, {"decision_id": asked})
     service.decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
@@ -207,6 +214,7 @@ router = Router(
     "/",
     route_handlers=[
         _for_readers,
+        access_page,
         answer_alarm,
         signing.sign_in_page,
         signing.sign_in,

@@ -48,6 +48,7 @@ class KeyWatch:
         self._thread.join()
 
     def _run(self) -> None:
+        self.look()
         while not self._ended.wait(_READ_EVERY):
             self.look()
         self._note_used(0.0)

@@ -338,16 +338,15 @@ def admit(connection: ASGIConnection[Any, Any, Any, Any], role: str) -> None:
     if not caller.may(role):
         raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")
     if caller.policies is not None:
-        _admit_to_policy(caller, connection.scope.get("path_params", {}))
+        admit_to_policy(caller, connection.scope.get("path_params", {}))
 
 
-def _admit_to_policy(caller: Caller, asked: dict[str, Any]) -> None:
+def admit_to_policy(caller: Caller, asked: dict[str, Any]) -> None:
     """Hide what the key is not good for: the answers are those for what is not there."""
-    if not caller.sees(asked.get("policy", "")) and "policy" in asked:
+    if "policy" in asked and not caller.sees(asked["policy"]):
         raise NotFoundError(f"there is no policy {asked['policy']!r}")
-    decision = asked.get("decision_id", "")
-    if decision and not caller.sees(decision.rpartition(":")[0]):
-        raise NotFoundError(f"there is no decision {decision!r}")
+    if "decision_id" in asked and not caller.sees(asked["decision_id"].rpartition(":")[0]):
+        raise NotFoundError(f"there is no decision {asked['decision_id']!r}")
 
 
 def needs(role: str, *, of_all_policies: bool = False) -> Guard:
