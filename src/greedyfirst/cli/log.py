@@ -19,17 +19,38 @@ app.add_typer(log, name="log")
 def check_log(
     db: Annotated[Path, typer.Argument(help="The file of the log.")],
     last: Annotated[int, typer.Option(help="Decisions of each policy to make again.")] = 10_000,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="NUMBER:SEAL of an entry that the log must have. Repeat it."),
+    ] = None,
+    anchor: Annotated[
+        Path | None, typer.Option(help="A file of such entries, by serve --anchor.")
+    ] = None,
+    anchor_key: Annotated[
+        Path | None, typer.Option(help="A file with the secret that signed them.")
+    ] = None,
 ) -> None:
     """Read the whole log, check its seals, and make the last decisions again.
 
     Nothing is changed. A service may use the log meanwhile.
     """
     need_extra()
+    from greedyfirst.service.log.anchors import AnchorFile, check_head
+    from greedyfirst.service.log.entries import Head
     from greedyfirst.service.log.read_only import reading
     from greedyfirst.service.state.restoring import recompute_last
 
+    heads = [Head.parse(text) for text in head or ()]
+    anchors = None if anchor is None else AnchorFile.with_key_in(anchor, anchor_key)
     with reading(existing(db)) as opened:
         count = opened.check()
+        for known in heads:
+            check_head(opened, known)
+            typer.echo(f"entry {known.seq} is the one that it had")
+        if anchors is not None:
+            checked, lost = anchors.check(opened)
+            restored = f"; {lost} more were lost when a backup was put back" if lost else ""
+            typer.echo(f"{checked - lost} anchors fit{restored}")
         if not count:
             typer.echo(f"{db} has no entries: there is nothing to check")
             return

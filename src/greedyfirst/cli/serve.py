@@ -30,6 +30,13 @@ def serve(
         list[str] | None, typer.Option(help="A name by which requests may call this service.")
     ] = None,
     per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
+    anchor: Annotated[
+        Path | None,
+        typer.Option(help="A file to note the log's last entry in, every hour; keep it elsewhere."),
+    ] = None,
+    anchor_key: Annotated[
+        Path | None, typer.Option(help="A file with the secret that signs those notes.")
+    ] = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -61,5 +68,7 @@ def serve(
             port=port,
             names=tuple(name or ()),
             per_second=per_second,
+            anchor=anchor,
+            anchor_key=anchor_key,
             ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),
         )

@@ -26,7 +26,7 @@ from greedyfirst.service.errors import (
 )
 from greedyfirst.service.log import entries, events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
-from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
@@ -89,6 +89,19 @@ class DecisionService:
     def deployments(self) -> dict[str, Deployment]:
         """All deployments by name."""
         return self._running.by_name
+
+    def head(self) -> Head | None:
+        """The end of the log on disk; None while it is closed."""
+        journal = self._running.journal
+        return None if journal is None else journal.log.head()
+
+    def warnings(self) -> list[str]:
+        """What a person should look at although requests can be answered; no names in it."""
+        differing = sum(1 for each in self.deployments.values() if each.mismatches)
+        if not differing:
+            return []
+        policies = "1 policy has" if differing == 1 else f"{differing} policies have"
+        return [f"{policies} decisions that differ from the log when they are made again"]
 
     def _working(self) -> Journal:
         """The readiness check of a request; the journal to record its events in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import dashboard
+from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
 from greedyfirst.service.http import audit, decisions, policies
 from greedyfirst.service.http.access_trail import AccessTrail
@@ -34,6 +35,7 @@ from greedyfirst.service.http.middleware import (
     reason_of,
 )
 from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
 
@@ -51,12 +53,13 @@ async def healthz() -> dict[str, str]:
 
 
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
-async def readyz(state: State) -> Response[dict[str, str]]:
-    """Requests can be answered."""
+async def readyz(state: State) -> Response[dict[str, Any]]:
+    """Requests can be answered; warnings are for people."""
     ready = state.service.ready
-    return Response(
-        {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503
-    )
+    content: dict[str, Any] = {"status": "ready" if ready else "not ready"}
+    if warnings := state.service.warnings():
+        content["warnings"] = warnings
+    return Response(content, status_code=200 if ready else 503)
 
 
 @get("/openapi.json", include_in_schema=False)
@@ -124,6 +127,7 @@ def make_application(
     *,
     access: Access,
     keys_in: Path | None = None,
+    anchors: AnchorFile | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
@@ -139,6 +143,8 @@ def make_application(
         The keys in force.
     keys_in
         The log's file, whose changes of keys are recorded; None if keys are from elsewhere.
+    anchors
+        Where the log's head is noted every hour and at the end.
     hosts
         Names that requests may use for this service; None for any.
     per_second, most_bytes, body_seconds
@@ -146,18 +152,23 @@ def make_application(
     """
     watch = KeyWatch(access, keys_in)
     trail = AccessTrail(service, watch)
+    anchoring = Anchoring(service, anchors)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         await service.start()
         watch.start()
-        keeping = asyncio.create_task(trail.keep())
+        keeping = [asyncio.create_task(each.keep()) for each in (trail, anchoring)]
         try:
             yield
         finally:
-            keeping.cancel()
+            for task in keeping:
+                task.cancel()
             watch.stop()
             trail.flush()
+            with suppress(RequestError):  # nothing can be recorded: there is nothing to note
+                await service.durable()
+                await anchoring.note()
             await service.stop()
 
     interface = [
@@ -209,6 +220,12 @@ def make_application(
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
     app.asgi_handler = Middleware(
-        app.asgi_handler, access, hosts, RateLimit(per_second), body_seconds, trail.refused
+        app.asgi_handler,
+        access,
+        hosts,
+        RateLimit(per_second),
+        body_seconds,
+        trail.refused,
+        service.head,
     )
     return app

@@ -137,6 +137,8 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     open_alarms: tuple[Alarmed, ...]
     #: Where arms are explored one by one: those that have raised an alarm and still starve.
     starving: tuple[StarvingArm, ...] = ()
+    #: Decisions that differed from the log when the state was made from it.
+    mismatches: int = 0
 
 
 class ArmDiversityView(Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
 from greedyfirst.service.http.sessions import Sessions
 from greedyfirst.service.log.access_keys import AccessKey
+from greedyfirst.service.log.entries import Head
 
 #: Each may do what those before it may.
 ROLES = ("reader", "decider", "admin")
@@ -33,6 +34,8 @@ COOKIE = "greedyfirst_session"
 _CALLER, _REASON = "greedyfirst_caller", "greedyfirst_reason"
 _MOST_CLIENTS = 10_000
 _READS = ("GET", "HEAD", "OPTIONS")
+#: Their answers have the log's head: that of the commit which they waited for, or a later one.
+_WRITES = ("POST", "PUT")
 _HEADERS = [
     (
         b"content-security-policy",
@@ -201,8 +204,9 @@ class Middleware:
         rate: RateLimit,
         body_seconds: float,
         refused: Callable[[str, str, str | None], None],
+        head: Callable[[], Head | None],
     ) -> None:
-        self._refused = refused
+        self._refused, self._head = refused, head
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         self._timeout = BodyTimeout(body_seconds)
@@ -217,7 +221,10 @@ class Middleware:
             if message["type"] == "http.response.start":
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
-                message["headers"] = [*given, *_HEADERS, *(() if kept else (_NOT_KEPT,))]
+                more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
+                if scope["method"] in _WRITES and message["status"] < 300:
+                    more.append((b"x-log-head", str(self._head() or "").encode()))
+                message["headers"] = [*given, *more]
             await send(message)
 
         headers = dict(scope["headers"])

@@ -15,7 +15,7 @@ from greedyfirst.validation import wrong
 
 #: The seal before the first entry.
 GENESIS = bytes(32)
-_SEAL = re.compile("[0-9a-f]{64}")
+_SEAL = re.compile("([0-9a-f]{2}){6,32}")
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyEvent)
@@ -32,11 +32,11 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Head:
-        """The head of which this is the text."""
-        seq, _, hexadecimal = text.strip().partition(":")
-        if not (seq.isascii() and seq.isdigit() and _SEAL.fullmatch(hexadecimal)):
-            raise wrong("head", text, "NUMBER:SEAL, the seal as 64 hexadecimal digits")
-        return cls(int(seq), bytes.fromhex(hexadecimal))
+        """The head of which this is the text; the first 12 digits of the seal are enough."""
+        seq, _, digits = text.strip().partition(":")
+        if not (seq.isascii() and seq.isdigit() and len(seq) < 19 and _SEAL.fullmatch(digits)):
+            raise wrong("head", text, "NUMBER:SEAL, of the seal 12 to 64 hexadecimal digits")
+        return cls(int(seq), bytes.fromhex(digits))
 
 
 class Entry(NamedTuple):

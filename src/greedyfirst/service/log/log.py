@@ -17,6 +17,9 @@ class ReadableLog(Protocol):
     def head(self) -> Head:
         """The end of what is on disk."""
 
+    def head_at(self, seq: int) -> Head | None:
+        """The head when entry ``seq`` was the last one; None if there is no such entry."""
+
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries in order, with after < seq < before."""
 
