@@ -22,6 +22,7 @@ Expires = Annotated[
     str | None, typer.Option(help="After which time it is good no more: 12h, 90d, 52w.")
 ]
 _DURATION = re.compile(r"([0-9]{1,6})([smhdw])", re.ASCII)
+_POLICY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -44,6 +45,9 @@ def add_key(
 
     choice("role", role, ROLES)
     access_keys.check_name(name)
+    for each in policy or ():
+        if not _POLICY.fullmatch(each):
+            raise wrong("policy", each, "the name of a policy")
     until = None if expires is None else time.time() + _seconds("expires", expires)
     if not db.is_file():
         SqliteLog(db).close()

@@ -158,14 +158,13 @@ class DecisionService:
             journal.keep(name, save(deployment))
         entries_left[name] = left
 
-    def record(self, event: AnyEvent, *, at: float | None = None, key: str | None = None) -> bool:
+    def record(self, event: AnyEvent, *, key: str | None = None) -> bool:
         """Add an event of the service itself, once per key; False while nothing can be recorded."""
         journal = self._running.journal
         if journal is None or journal.failure is not None:
             return False
         if key is None or journal.with_key(events.SERVICE, key) is None:
-            now = self._now()
-            journal.add(event, at=min(at or now, now), policy=events.SERVICE, key=key)
+            journal.add(event, at=self._now(), policy=events.SERVICE, key=key)
         return True
 
     async def durable(self) -> None:

@@ -165,6 +165,13 @@ def test_the_commands_of_keys(path: Path) -> None:
         assert "expires must be a number with s, m, h, d or w" in str(told.exception)
 
 
+@pytest.mark.parametrize("name", ["", " ", "a b", "a/b", "x" * 65])
+def test_a_key_is_for_policies_that_can_be(path: Path, name: str) -> None:
+    told = run("keys", "add", "x", "--policy", name, "--db", path)
+    assert "policy must be the name of a policy" in str(told.exception)
+    assert not path.exists()
+
+
 def test_a_key_of_one_policy_knows_of_no_other(keyed: TestClient[Any], path: Path) -> None:
     create_with(keyed, "other")
     for policy in ("dose", "other"):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -23,6 +24,7 @@ from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.log.access_keys import AccessKey, add_key
 from greedyfirst.service.log.backup import back_up
 from greedyfirst.service.log.read_only import reading
+from greedyfirst.service.log.restore import restore
 from greedyfirst.service.log.sqlite_log import SqliteLog
 
 DECISIONS = "/v1/policies/dose/decisions"
@@ -52,6 +54,14 @@ def test_a_log_that_is_removed_is_never_written_to_again(start: Start, path: Pat
         assert "is gone; put it back where it was" in answer.json()["detail"]
         assert client.get("/readyz").status_code == 503
         assert not path.exists()
+    (rescued,) = path.parent.glob("log.db.rescued-*")
+    assert f"use greedyfirst restore {rescued}" in answer.json()["detail"]
+    with reading(rescued) as copied:
+        assert copied.check() >= 2  # all that was acknowledged, and perhaps a refused one
+        assert [entry.kind for entry in copied.read("dose")][:2] == ["created", "decided"]
+    restore(rescued, path, who="Ada", why="somebody removed it")
+    with start() as client:
+        assert view(client)["decisions"] >= 1
 
 
 def test_without_requests_it_is_noticed_too(start: Start, path: Path) -> None:
@@ -257,6 +267,39 @@ def test_a_check_changes_no_byte(path: Path, tmp_path: Path) -> None:
         assert fingerprints(each) == before
 
 
+#: Checks a log as somebody who may write nothing there.
+UNPRIVILEGED = """
+import os, sys
+from pathlib import Path
+from greedyfirst.service.log.read_only import reading
+os.setgid(65534), os.setuid(65534)
+with reading(Path(sys.argv[1])) as log:
+    print(log.check())
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_check_works_where_nothing_may_be_written(killed: bool) -> None:
+    with TemporaryDirectory() as folder:
+        path, place = Path(folder, "log.db"), Path(folder, "read-only", "log.db")
+        log = SqliteLog(path)
+        log.append(entries(1, 20))
+        place.parent.mkdir()
+        if not killed:
+            log.close()
+        for ending in ("", "-wal") if killed else ("",):
+            shutil.copy(f"{path}{ending}", f"{place}{ending}")
+            os.chmod(f"{place}{ending}", 0o444)
+        if killed:
+            log.close()
+        os.chmod(place.parent, 0o555)
+        os.chmod(folder, 0o755)
+        words = [sys.executable, "-c", UNPRIVILEGED, str(place)]
+        done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stdout == "20\n", done.stderr
+
+
 def test_a_check_beside_a_running_service(path: Path) -> None:
     log = SqliteLog(path)
     log.append(entries(1, 300))
@@ -289,7 +332,10 @@ def test_a_log_is_reopened_only_as_itself(path: Path) -> None:
     path.unlink()
     with pytest.raises(LogFailedError, match="was removed"):
         again.append(entries(5, 5))
-    other = SqliteLog(path)
-    other.close()
+    with pytest.raises(DamagedLogError, match="is not there, but its -wal is"):
+        SqliteLog(path)
+    assert not path.exists()
+    Path(f"{path}-wal").unlink()
+    SqliteLog(path).close()
     with pytest.raises(LogFailedError, match="is another log now"):
         again.reopened()

@@ -78,8 +78,8 @@ class AccessTrail:
         for who in list(self._refused):
             self._record_refused(who)
         while self._watch.changes:
-            number, at, changed = self._watch.changes[0]
-            if not self._service.record(changed, at=at, key=f"key-change-{number}"):
+            number, changed = self._watch.changes[0]
+            if not self._service.record(changed, key=f"key-change-{number}"):
                 return
             self._watch.changes.popleft()
 

@@ -31,8 +31,8 @@ class KeyWatch:
 
     def __init__(self, access: Access, path: Path | None = None) -> None:
         self._access, self._path = access, path
-        #: Number, time and event of changes that are not in the log yet, for the event loop.
-        self.changes: deque[tuple[int, float, KeyChanged]] = deque()
+        #: Number and event of changes that are not in the log yet, for the event loop.
+        self.changes: deque[tuple[int, KeyChanged]] = deque()
         self._seen = 0
         self._written: dict[str, float] = {}
         self._ended = threading.Event()

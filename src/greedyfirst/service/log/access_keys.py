@@ -73,6 +73,7 @@ class AccessKey(NamedTuple):
             policies=self.policies,
             expires=self.expires,
             old_until=old_until,
+            at=time.time(),
             who=who,
         )
 
@@ -102,17 +103,17 @@ def all_keys(path: Path) -> list[AccessKey]:
         return read_keys(connection)
 
 
-def changes_after(path: Path, number: int) -> list[tuple[int, float, KeyChanged]]:
-    """Number, time and event of the changes after that number."""
+def changes_after(path: Path, number: int) -> list[tuple[int, KeyChanged]]:
+    """Number and event of the changes after that number."""
     with _opened(path, apsw.SQLITE_OPEN_READONLY) as connection:
         if not connection.execute(
             "SELECT count(*) FROM sqlite_schema WHERE name = 'key_changes'"
         ).get:
             return []
         rows: Any = connection.execute(
-            "SELECT number, at, body FROM key_changes WHERE number > ? ORDER BY number", (number,)
+            "SELECT number, body FROM key_changes WHERE number > ? ORDER BY number", (number,)
         )
-        return [(row[0], row[1], msgspec.json.decode(row[2], type=KeyChanged)) for row in rows]
+        return [(row[0], msgspec.json.decode(row[1], type=KeyChanged)) for row in rows]
 
 
 def add_key(path: Path, key: AccessKey, *, who: str = "") -> bool:
@@ -203,9 +204,7 @@ def _write(connection: apsw.Connection, key: AccessKey) -> None:
 
 
 def _note(connection: apsw.Connection, changed: KeyChanged) -> None:
-    connection.execute(
-        "INSERT INTO key_changes (at, body) VALUES (?, ?)", (time.time(), encode(changed))
-    )
+    connection.execute("INSERT INTO key_changes (body) VALUES (?)", (encode(changed),))
 
 
 @contextmanager

@@ -201,6 +201,8 @@ class KeyChanged(Event, frozen=True, kw_only=True, tag="key_changed"):
     #: Until when it is good, and until when the secret before is; seconds since 1970.
     expires: float | None
     old_until: float | None = None
+    #: When it was done; the service may have recorded it later.
+    at: float
     who: str
 
 

@@ -13,7 +13,7 @@ import apsw
 from greedyfirst.service.log.held_file import is_held
 from greedyfirst.service.log.sqlite_file import check_ours, disk
 from greedyfirst.service.log.sqlite_reader import SqliteReader
-from greedyfirst.service.log.wal_state import check_wal, main_file
+from greedyfirst.service.log.wal_state import check_wal, has_wal, main_file
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def reading(path: Path) -> Iterator[SqliteReader]:
             with closing(read_only) as connection:
                 connection.set_busy_timeout(5000)
                 yield _reader(path, connection)
-        elif _has_entries(Path(f"{path}-wal")):
+        elif has_wal(path):
             with TemporaryDirectory(prefix="greedyfirst-") as folder:
                 copy = Path(folder, "log.db")
                 for ending in ("", "-wal"):
@@ -41,10 +41,6 @@ def reading(path: Path) -> Iterator[SqliteReader]:
         else:
             with main_file(path) as connection:
                 yield _reader(path, connection)
-
-
-def _has_entries(wal: Path) -> bool:
-    return wal.is_file() and wal.stat().st_size > 0
 
 
 def _reader(path: Path, connection: apsw.Connection) -> SqliteReader:

@@ -7,6 +7,7 @@ import secrets
 import time
 from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,12 +69,13 @@ def restore(
             with new_file(path) as temporary:
                 copy(source, temporary)
                 done = _renew(temporary, source.head(), replaced, keep_keys, who, why)
-                aside = _link_aside(path)
-        if aside is not None:
-            for ending in _BESIDE:
-                with suppress(FileNotFoundError):
-                    os.rename(f"{path}{ending}", f"{aside}{ending}")
-    return done._replace(replaced=aside)
+                aside = _aside(path)
+                if path.exists():  # a second name: there is a log at its own name all the time
+                    os.link(path, aside)
+        for ending in _BESIDE:
+            with suppress(FileNotFoundError):
+                os.rename(f"{path}{ending}", f"{aside}{ending}")
+    return done._replace(replaced=aside if aside.exists() else None)
 
 
 def _look_at(path: Path) -> _Replaced | None:
@@ -133,14 +135,11 @@ def _keys_afterwards(
     ]
 
 
-def _link_aside(path: Path) -> Path | None:
-    """Give the replaced file a second name, so that there is a log at its own name all the time."""
-    if not path.exists():
-        return None
+def _aside(path: Path) -> Path:
+    """A name that is free, also with what SQLite may have beside it."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    for number in range(100):
+    for number in count():
         aside = path.with_name(f"{path.name}.replaced-{stamp}{f'-{number}' if number else ''}")
-        with suppress(FileExistsError):
-            os.link(path, aside)
-            return aside
-    raise DamagedLogError(f"{path} could not be kept aside")
+        if not any(Path(f"{aside}{ending}").exists() for ending in ("", *_BESIDE)):
+            break
+    return aside

@@ -54,7 +54,6 @@ CREATE TABLE IF NOT EXISTS access_keys (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS key_changes (
     number INTEGER PRIMARY KEY,
-    at REAL NOT NULL,
     body BLOB NOT NULL
 ) STRICT;
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +21,7 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.log.backup import copy, new_file
 from greedyfirst.service.log.entries import Entry, Head, seal
 from greedyfirst.service.log.held_file import CLOSING, FileId, HeldFile
 from greedyfirst.service.log.sqlite_file import (
@@ -34,6 +36,7 @@ from greedyfirst.service.log.wal_state import (
     begin_wal,
     check_main,
     check_wal,
+    has_wal,
     main_file,
     read_state,
 )
@@ -69,7 +72,14 @@ class SqliteLog(SqliteReader):
     ) -> None:
         path = Path(path).resolve()  # another name of the same file has the same lock
         if same_as is not None and not path.exists():
-            raise LogFailedError(f"{path} is gone; put it back where it was, with its -wal")
+            raise LogFailedError(
+                f"{path} is gone; put it back where it was, with its -wal{same_as.rescue()}"
+            )
+        if not path.exists() and has_wal(path):
+            raise DamagedLogError(
+                f"{path} is not there, but its -wal is; put it back beside it, or put back a copy: "
+                f"greedyfirst restore COPY --db {path}"
+            )
         self._vfs = vfs
         self._file = HeldFile(path, make=same_as is None)
         #: Pages that wait for a checkpoint, and those in the write-ahead log after a commit.
@@ -79,6 +89,7 @@ class SqliteLog(SqliteReader):
         self._aside = ThreadPoolExecutor(1, "checkpoint")
         self._copying: Future[Any] | None = None
         self._connections: list[apsw.Connection] = []
+        self._rescued: Path | None = None
         try:
             with disk(path):
                 check_main(path)
@@ -135,7 +146,7 @@ class SqliteLog(SqliteReader):
         if self.identity != before.identity:
             raise LogFailedError(
                 f"{self.path} is another log now; put back the one that was there, or end this "
-                "service and start it again on this one"
+                f"service and start it again on this one{before.rescue()}"
             )
         if self.head_at(before.head().seq) != before.head():
             raise LogFailedError(
@@ -259,12 +270,14 @@ class SqliteLog(SqliteReader):
 
     def reopened(self) -> SqliteLog:
         """Open the same log again, after a failure; this one is closed first."""
+        self._save_aside()
         with self._reading:
             self._release()
         return SqliteLog(self.path, vfs=self._vfs, same_as=self)
 
     def close(self) -> None:
         """Close the file, all of it in one piece, and let others open it."""
+        self._aside.shutdown()  # it may be copying
         try:
             self.check_place()
             if not self._written_over:
@@ -278,8 +291,31 @@ class SqliteLog(SqliteReader):
             )
         except (apsw.Error, LogFailedError) as error:
             _log.error("%s could not be brought into one file: %s", self.path, error)
+            self._save_aside()
         with self._reading:
             self._release()
+
+    def _save_aside(self) -> None:
+        """Copy all there is, where the file is gone from its place but still open here."""
+        if not self._connections or (self.path.exists() and FileId.of(self.path) == self._file.id):
+            return
+        target = self.path.with_name(f"{self.path.name}.rescued-{time.strftime('%Y%m%dT%H%M%S')}")
+        try:
+            with new_file(target) as temporary, self._reading:
+                copy(self, temporary)
+            self._rescued = target
+            _log.error("all that was in %s is in %s", self.path, target)
+        except (OSError, DamagedLogError) as error:
+            _log.error("%s is gone, and could not be copied: %s", self.path, error)
+
+    def rescue(self) -> str:
+        """The rest of a sentence: where a copy is, if the file was removed while it was open."""
+        if self._rescued is None:
+            return ""
+        return (
+            f". A copy with all that was acknowledged is in {self._rescued}: end this service and "
+            f"use greedyfirst restore {self._rescued} --db {self.path}"
+        )
 
     def _release(self) -> None:
         self._aside.shutdown()

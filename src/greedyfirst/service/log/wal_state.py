@@ -76,13 +76,18 @@ def check_main(path: Path) -> None:
             check_ours(connection, path)
 
 
+def has_wal(path: Path) -> bool:
+    """Whether there is a ``-wal`` with something in it."""
+    wal = Path(f"{path}-wal")
+    return wal.is_file() and wal.stat().st_size > 0
+
+
 def check_wal(path: Path, *, name: Path | None = None) -> None:
     """Refuse a log whose ``-wal`` was written for another state of it; both stay as they are.
 
     ``name`` is what errors call it.
     """
-    wal = Path(f"{path}-wal")
-    if not (wal.is_file() and wal.stat().st_size):
+    if not has_wal(path):
         return
     try:
         with CLOSING, main_file(path) as connection:

@@ -71,7 +71,9 @@ class Deployments:
                     for deployment in list(self.by_name.values()):
                         look_after(self.journal, deployment)
                 else:
-                    self._close()
+                    if self.journal is not None:
+                        self.journal.close()
+                        self.journal = None
                     await self._open()
                     _log.warning("the log could be opened again; going on")
             except (LogFailedError, DamagedLogError) as error:
