@@ -58,6 +58,19 @@ def test_what_is_appended_is_read(path: Path) -> None:
     log.close()
 
 
+@pytest.mark.parametrize("question", ["policies", "audit"])
+def test_a_start_does_not_read_the_daily_work(path: Path, question: str) -> None:
+    """A log of a million decisions is a gigabyte, which a disk takes many seconds to read."""
+    log = SqliteLog(path)
+    asked: list[str] = []
+    log.connection.exec_trace = lambda _, sql, __: asked.append(sql) is None
+    log.policies() if question == "policies" else log.audit("p")
+    log.connection.exec_trace = None
+    plan = log.connection.execute(f"EXPLAIN QUERY PLAN {asked[0].replace('?', '1')}").fetchall()
+    assert all("INDEX" in str(row[3]) or "ORDER BY" in str(row[3]) for row in plan), plan
+    log.close()
+
+
 def test_entries_are_all_appended_or_none(path: Path) -> None:
     log = SqliteLog(path)
     log.append(entries(1, 3))

@@ -90,7 +90,9 @@ class SqliteReader:
 
     def policies(self) -> list[Entry]:
         """The entries that created deployments."""
-        return self._select("kind = 'created' ORDER BY seq", ())
+        # In the order of the index, which SQLite then takes instead of reading the whole log.
+        created = self._select(f"{IS_AUDITED} AND kind = 'created' ORDER BY policy, seq", ())
+        return sorted(created, key=lambda entry: entry.seq)
 
     def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
         with disk(self.path), self._reading:
