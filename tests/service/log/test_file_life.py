@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from greedyfirst.cli import app
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.access_keys import AccessKey, add_key
+from greedyfirst.service.log.access_keys import AccessKey, add_key, all_keys
 from greedyfirst.service.log.backup import back_up
 from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.restore import restore
@@ -101,7 +101,7 @@ def test_a_backup_in_its_place_is_not_gone_on_with(start: Start, path: Path, how
     with start() as client:
         create(client)
         decide(client)
-        back_up_elsewhere(path, copy)
+        back_up(path, copy)
         decide(client)
         if how == "replaced":
             shutil.copy(copy, path.with_name("new.db"))
@@ -112,13 +112,6 @@ def test_a_backup_in_its_place_is_not_gone_on_with(start: Start, path: Path, how
         time.sleep(1.2)
         assert ask(client) == 503
         assert client.get("/readyz").status_code == 503
-
-
-def back_up_elsewhere(path: Path, copy: Path) -> None:
-    """In a process of its own, as people do."""
-    words = [sys.executable, "-m", "greedyfirst", "backup", str(path), str(copy)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_an_older_state_of_the_same_log_is_refused_until_the_newest_is_back(
@@ -196,15 +189,27 @@ def test_files_are_for_their_owner_alone(path: Path) -> None:
     assert modes == dict.fromkeys(["log.db", "log.db-wal", "log.db-shm", "copy.db"], "0o600")
 
 
+#: With SQLite's own locks, and no other.
+WRITE_ELSEWHERE = """
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as file:
+    file.execute("INSERT INTO access_keys (name, role, hash) VALUES ('clinic', 'reader', x'00')")
+    print(file.execute("SELECT count(*) FROM entries").fetchone()[0])
+file.close()
+"""
+
+
 def test_the_lock_does_not_meet_those_of_sqlite(path: Path) -> None:
-    """Another process reads and writes the keys while the log is held and written."""
+    """Another process writes to the file while it is held and written."""
     log = SqliteLog(path)
     log.append(entries(1, 10))
-    words = [sys.executable, "-m", "greedyfirst", "keys", "add", "clinic", "--db", str(path)]
-    assert subprocess.run(words, capture_output=True).returncode == 0
+    words = [sys.executable, "-c", WRITE_ELSEWHERE, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stdout == "10\n", done.stderr
     log.append(entries(11, 20))
     add_key(path, AccessKey("other", "reader", b"h" * 32))
     log.append(entries(21, 30))
+    assert [key.name for key in all_keys(path)] == ["clinic", "other"]
     assert log.check() == 30
     log.close()
     with reading(path) as again:
@@ -267,17 +272,6 @@ def test_a_check_changes_no_byte(path: Path, tmp_path: Path) -> None:
         assert fingerprints(each) == before
 
 
-#: Checks a log as somebody who may write nothing there.
-UNPRIVILEGED = """
-import os, sys
-from pathlib import Path
-from greedyfirst.service.log.read_only import reading
-os.setgid(65534), os.setuid(65534)
-with reading(Path(sys.argv[1])) as log:
-    print(log.check())
-"""
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_check_works_where_nothing_may_be_written(killed: bool) -> None:
@@ -295,9 +289,12 @@ def test_a_check_works_where_nothing_may_be_written(killed: bool) -> None:
             log.close()
         os.chmod(place.parent, 0o555)
         os.chmod(folder, 0o755)
-        words = [sys.executable, "-c", UNPRIVILEGED, str(place)]
-        done = subprocess.run(words, capture_output=True, text=True)
-    assert done.stdout == "20\n", done.stderr
+        os.seteuid(65534)
+        try:
+            with reading(place) as looked_at:
+                assert looked_at.check() == 20
+        finally:
+            os.seteuid(0)
 
 
 def test_a_check_beside_a_running_service(path: Path) -> None:
