@@ -107,12 +107,17 @@ def list_keys(db: Database = DEFAULT_LOG) -> None:
 
 @keys.command("remove", epilog="Example: [bold]greedyfirst keys remove clinic[/bold]")
 def remove_key(name: Name, db: Database = DEFAULT_LOG) -> None:
-    """Take a key out of use."""
+    """Take a key out of use, for ever."""
     need_extra()
     from greedyfirst.service.log import access_keys
+    from greedyfirst.service.log.access_keys import read_keys
+    from greedyfirst.service.log.read_only import reading
 
     if not access_keys.remove_key(existing(db), name, who=getpass.getuser()):
         raise ValueError(f"there is no key of the name {name!r}")
+    with reading(db) as log:
+        if not any(key.state(time.time()) == "in use" for key in read_keys(log.connection)):
+            typer.echo("no key is in use any more: nobody may do anything until one is added")
 
 
 def _seconds(option: str, text: str) -> float:

@@ -27,7 +27,8 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port.")] = 8000,
     name: Annotated[
-        list[str] | None, typer.Option(help="A name by which requests may call this service.")
+        list[str] | None,
+        typer.Option(help="A name by which requests may call this service; needs keys."),
     ] = None,
     per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
     anchor: Annotated[

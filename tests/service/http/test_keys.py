@@ -151,7 +151,8 @@ def test_the_commands_of_keys(path: Path) -> None:
     assert row[:3] == ["clinic", "decider", "dose"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", row[4])
     assert row[6] == "in use"
-    run("keys", "remove", "clinic", "--db", path)
+    removed = run("keys", "remove", "clinic", "--db", path)
+    assert "no key is in use any more" in removed.output
     assert run("keys", "list", "--db", path).output.splitlines()[1].endswith("\tremoved")
     again = run("keys", "add", "clinic", "--db", path)
     assert again.exit_code == 0

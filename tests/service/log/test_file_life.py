@@ -334,5 +334,7 @@ def test_a_log_is_reopened_only_as_itself(path: Path) -> None:
     assert not path.exists()
     Path(f"{path}-wal").unlink()
     SqliteLog(path).close()
+    before = path.read_bytes()
     with pytest.raises(LogFailedError, match="is another log now"):
         again.reopened()
+    assert path.read_bytes() == before

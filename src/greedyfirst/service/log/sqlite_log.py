@@ -92,7 +92,9 @@ class SqliteLog(SqliteReader):
         self._rescued: Path | None = None
         try:
             with disk(path):
-                check_main(path)
+                found = check_main(path)
+                if same_as is not None and found is not None and found != same_as.identity:
+                    raise same_as.another_now()
                 check_wal(path)
                 # Requests read beside the thread that writes.
                 super().__init__(path, self._connection(path, vfs))
@@ -144,15 +146,19 @@ class SqliteLog(SqliteReader):
         if before is None:
             return
         if self.identity != before.identity:
-            raise LogFailedError(
-                f"{self.path} is another log now; put back the one that was there, or end this "
-                f"service and start it again on this one{before.rescue()}"
-            )
+            raise before.another_now()
         if self.head_at(before.head().seq) != before.head():
             raise LogFailedError(
                 f"{self.path} lacks entries that were acknowledged, up to number "
                 f"{before.head().seq}; put back the newest state of it, with its -wal"
             )
+
+    def another_now(self) -> LogFailedError:
+        """The error where another log is in this one's place."""
+        return LogFailedError(
+            f"{self.path} is another log now; put back the one that was there, or end this "
+            f"service and start it again on this one{self.rescue()}"
+        )
 
     # ---------------------------------------------------------------- the file, while it is open
 

@@ -38,12 +38,16 @@ class WalState(NamedTuple):
 
 def read_state(connection: apsw.Connection) -> WalState:
     """The state that a connection sees."""
-    schema = connection.pragma("schema_version")
-    found: dict[Any, Any] = {}
-    if connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
-        rows: Any = connection.execute("SELECT name, value FROM meta")
-        found = dict(rows)
+    schema, found = connection.pragma("schema_version"), _meta(connection)
     return WalState(found.get("token") or None, found.get("token_before") or None, schema)
+
+
+def _meta(connection: apsw.Connection) -> dict[str, str]:
+    """What the file says of itself; nothing in logs of release 0.1."""
+    if not connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
+        return {}
+    rows: Any = connection.execute("SELECT name, value FROM meta")
+    return dict(rows)
 
 
 def begin_wal(connection: apsw.Connection) -> WalState:
@@ -68,12 +72,13 @@ def main_file(path: Path) -> Iterator[apsw.Connection]:
         yield connection
 
 
-def check_main(path: Path) -> None:
-    """Refuse a file of another program, which stays as it is."""
+def check_main(path: Path) -> str | None:
+    """Refuse a file of another program, which stays as it is; the log's identity, if it has one."""
     with CLOSING, main_file(path) as connection:
         marks = connection.pragma("application_id") or connection.pragma("user_version")
         if marks or connection.execute("SELECT count(*) FROM sqlite_schema").get:
             check_ours(connection, path)
+        return _meta(connection).get("identity")
 
 
 def has_wal(path: Path) -> bool:
