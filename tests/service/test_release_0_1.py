@@ -54,7 +54,8 @@ def test_every_decision_comes_out_as_it_was_logged(
     check_log(old, monkeypatch)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == f"{ENTRIES} entries, all as they were written"
-    assert sorted(told[1:]) == sorted(
+    assert told[1].startswith(f"head {ENTRIES}:")
+    assert sorted(told[2:]) == sorted(
         f"{policy}: {DECISIONS} decisions made again, 0 came out otherwise" for policy in POLICIES
     )
 

@@ -13,13 +13,20 @@ from litestar.response import Redirect
 
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
+from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import DiversityView
-from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.middleware import (
+    admit_to_policy,
+    caller_of,
+    needs,
+    seen,
+    signed,
+)
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
@@ -34,7 +41,7 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
     """All policies; one whose schema is being changed stands as before."""
     service = service_of(state)
     await service.durable()
-    policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
+    policies = [views.policy_view(each) for each in seen(request, service.deployments)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 
@@ -153,13 +160,19 @@ def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events
 
 @get("/decisions")
 async def look_up(
-    state: State, number: FromQuery[str] = "", policy: FromQuery[str] = ""
+    request: Request[Any, Any, Any],
+    state: State,
+    number: FromQuery[str] = "",
+    policy: FromQuery[str] = "",
 ) -> Redirect:
     """From the number or id in the look-up form to the decision."""
-    asked = number.strip()
+    asked, service, caller = number.strip(), service_of(state), caller_of(request)
+    assert caller is not None
     if asked.isascii() and asked.isdigit():
-        asked = f"{policy}:{asked}"
-    service_of(state).decision(asked)
+        admit_to_policy(caller, {"policy": policy})
+        asked = service.deployment(policy).decision_id(int(asked[:18]))
+    admit_to_policy(caller, {"decision_id": asked})
+    service.decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
 
@@ -201,6 +214,7 @@ router = Router(
     "/",
     route_handlers=[
         _for_readers,
+        access_page,
         answer_alarm,
         signing.sign_in_page,
         signing.sign_in,

@@ -137,6 +137,8 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     open_alarms: tuple[Alarmed, ...]
     #: Where arms are explored one by one: those that have raised an alarm and still starve.
     starving: tuple[StarvingArm, ...] = ()
+    #: Decisions that differed from the log when the state was made from it.
+    mismatches: int = 0
 
 
 class ArmDiversityView(Struct, frozen=True, kw_only=True):
@@ -188,11 +190,22 @@ class ReplayView(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """Something that a person or the diversity test did."""
+    """Something that is not the daily work: what people and the diversity test did, keys."""
 
     number: int
     at: float
     event: dict[str, Any]
+
+
+class HeadView(Struct, frozen=True, kw_only=True):
+    """The end of the log."""
+
+    #: Number and seal together, as ``greedyfirst log check --head`` takes them.
+    head: str
+    #: The number of the last entry, and so of all of them.
+    entries: int
+    #: The last entry's seal: a hash of it and of all before.
+    seal: str
 
 
 class SchemaAnswer(Struct, frozen=True, kw_only=True):

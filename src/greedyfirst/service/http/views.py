@@ -45,6 +45,7 @@ def policy_view(deployment: Deployment) -> PolicyView:
         imported=counts.imported,
         open_alarms=tuple(deployment.open_alarms.values()),
         starving=_starving(deployment, report),
+        mismatches=deployment.mismatches,
     )
 
 

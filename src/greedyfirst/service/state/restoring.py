@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from greedyfirst.service.errors import DamagedLogError, NotFoundError, RequestError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state import administration, alarms, rewards
-from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.deployment import Deployment, Recall
 from greedyfirst.service.state.relearning import adopt, relearned
 from greedyfirst.service.state.snapshots import load
 
 
 def restore(
-    log: Log, policy: str, *, before: int | None = None, snapshots: bool = True
+    log: ReadableLog,
+    policy: str,
+    *,
+    before: int | None = None,
+    snapshots: bool = True,
+    applied: Callable[[Deployment, int], None] | None = None,
 ) -> tuple[Deployment, int]:
     """The state after a deployment's entries, and the number of the last one.
 
     With ``before``, only after those before that number. Without ``snapshots`` all entries are
-    applied again: the state is the same.
+    applied again: the state is the same. ``applied`` is told the state after each entry.
     """
 
     def recall(step: int) -> list[AnyEvent]:
         return [entry.event for entry in log.about(policy, step)]
 
-    deployment, done = None, 0
-    saved = log.snapshot(policy, before) if snapshots else None
-    if saved is not None:
-        deployment, done = load(saved[1], recall), saved[0]
-    if deployment is None:
-        done = 0
+    deployment, done = _from_snapshot(log, policy, before, recall) if snapshots else (None, 0)
     for entry in log.read(policy, done, before):
         event = entry.event
         if deployment is None:
@@ -44,12 +44,26 @@ def restore(
         else:
             _apply(deployment, log, entry)
         done = entry.seq
+        if applied is not None:
+            applied(deployment, done)
     if deployment is None:
         raise NotFoundError(f"there is no policy {policy!r}")
     return deployment, done
 
 
-def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
+def _from_snapshot(
+    log: ReadableLog, policy: str, before: int | None, recall: Recall
+) -> tuple[Deployment | None, int]:
+    """The newest snapshot whose layout is known, and the entry that it was made after."""
+    while (saved := log.snapshot(policy, before)) is not None:
+        before, content = saved
+        deployment = load(content, recall)
+        if deployment is not None:
+            return deployment, before
+    return None, 0
+
+
+def _apply(deployment: Deployment, log: ReadableLog, entry: Entry) -> None:
     """Change the state as the request did that the entry came from."""
     event, at = entry.event, entry.at
     try:
@@ -70,13 +84,15 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
             case events.SchemaChanged():
                 past = past_of(log, entry.policy, entry.seq)
                 adopt(deployment, relearned(deployment, event, past))
+            case events.Restored():
+                deployment.tags.append((deployment.agent.decisions + 1, event.tag))
     except (RequestError, ValueError, KeyError) as error:
         raise DamagedLogError(
             f"entry {entry.seq} of the log contradicts those before: {error}"
         ) from error
 
 
-def recompute(log: Log, entry: Entry) -> tuple[Decision, Decision]:
+def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
     """A decision as it was logged, and as the state before it gives it."""
     decided = entry.event
     assert isinstance(decided, Decided)
@@ -85,7 +101,7 @@ def recompute(log: Log, entry: Entry) -> tuple[Decision, Decision]:
     return decided.answer, again.answer
 
 
-def recompute_last(log: Log, policy: str, last: int) -> tuple[int, int]:
+def recompute_last(log: ReadableLog, policy: str, last: int) -> tuple[int, int]:
     """Recompute a deployment's last decisions: how many, and how many differ from the log.
 
     The state before them is restored from all entries, not from a snapshot.
@@ -101,7 +117,9 @@ def recompute_last(log: Log, policy: str, last: int) -> tuple[int, int]:
     return len(chosen), state.mismatches - before
 
 
-def past_of(log: Log, policy: str, before: int | None = None) -> Iterator[tuple[float, AnyEvent]]:
+def past_of(
+    log: ReadableLog, policy: str, before: int | None = None
+) -> Iterator[tuple[float, AnyEvent]]:
     """The time of each of a deployment's events, and the event, before entry ``before``."""
     for entry in log.read(policy, 0, before):
         yield entry.at, entry.event

@@ -19,7 +19,7 @@ def reward(
 ) -> tuple[Outcome, list[AnyEvent]]:
     """Take a reward: what became of it, and the events that it caused."""
     if not 1 <= step <= deployment.agent.decisions:
-        raise NotFoundError(f"there is no decision {deployment.name}:{step}")
+        raise NotFoundError(f"there is no decision {deployment.decision_id(step)}")
     if part and deployment.specification.rewards != "sum":
         raise InvalidError('part must be left out: only rewards="sum" come in parts')
     waiting = step in deployment.pending
@@ -43,7 +43,7 @@ def _check_same(deployment: Deployment, step: int, part: str, value: float, befo
     """Refuse another reward than the one that the decision has."""
     if value != before:
         named = f" (part {part!r})" if part else ""
-        decision = f"{deployment.name}:{step}{named}"
+        decision = f"{deployment.decision_id(step)}{named}"
         raise ConflictError(f"decision {decision} already has the reward {before}, not {value}")
 
 

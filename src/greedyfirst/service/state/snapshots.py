@@ -13,15 +13,23 @@ from greedyfirst.service.log import events
 from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
-from greedyfirst.version import __version__
+
+#: The layout of what is written. Another number is due whenever a field is added, dropped or gets
+#: another meaning, here or in what it holds, or when the same entries give another state: a release
+#: that does not know the number reads the log instead. Fields of agents' states are compared.
+FORMAT = 2
+#: Those that are read: 1 is release 0.1's, which had no number.
+READABLE = (1, FORMAT)
 
 
 class SavedState(Struct, frozen=True, kw_only=True):
     """A deployment as a snapshot holds it."""
 
-    release: str
+    format: int = 1
     specification: Specification
     agent: bytes
+    #: The fields of the agent's state.
+    fields: tuple[str, ...] = ()
     encoding: Features
     schema_version: int
     model_version: int
@@ -34,6 +42,7 @@ class SavedState(Struct, frozen=True, kw_only=True):
     open_alarms: dict[str, events.Alarmed]
     mismatches: int = msgspec.field(name="departures")
     asked: PolicyDescription | None = None
+    tags: list[tuple[int, str]] = []
 
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
@@ -42,7 +51,8 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
     history = deployment.history
     saved = partial(
         SavedState,
-        release=__version__,
+        format=FORMAT,
+        fields=_fields(deployment.agent),
         specification=deployment.specification,
         encoding=deployment.encoding,
         schema_version=deployment.schema_version,
@@ -54,6 +64,7 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         open_alarms=dict(deployment.open_alarms),
         mismatches=deployment.mismatches,
         asked=deployment.asked,
+        tags=list(deployment.tags),
     )
     steps, times = deployment.pending.columns()
 
@@ -65,13 +76,15 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
 
 
 def load(content: bytes, recall: Recall) -> Deployment | None:
-    """The deployment that was saved, or None where another release saved it."""
+    """The deployment that was saved, or None where its layout is not known."""
     try:
         state = msgspec.msgpack.decode(content, type=SavedState)
-        if state.release != __version__:
+        if state.format not in READABLE:
             return None
         agent = Agent.from_bytes(state.agent)
     except (msgspec.MsgspecError, ValueError):
+        return None
+    if state.format > 1 and state.fields != _fields(agent):
         return None
     deployment = Deployment(
         state.specification,
@@ -89,4 +102,9 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     deployment.open_alarms = state.open_alarms
     deployment.mismatches = state.mismatches
     deployment.asked = state.asked
+    deployment.tags = state.tags
     return deployment
+
+
+def _fields(agent: Agent) -> tuple[str, ...]:
+    return tuple(path for path, _ in agent.state.arrays())
