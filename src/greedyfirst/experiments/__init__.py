@@ -1,16 +1,18 @@
-"""The paper's experiments by name: one file per figure or section of the appendix."""
+"""The paper's experiments by name: a file for each figure, section of the appendix, or claim."""
 
 from pathlib import Path
 from typing import Any, Protocol
 
 from greedyfirst.experiments import (
     example1,
+    explore_then_exploit,
     figure2,
     figure2_as_written,
     figure3,
     figure4,
     more_arms,
     sensitivity,
+    warfarin,
 )
 from greedyfirst.experiments.experiment import Experiment
 from greedyfirst.experiments.published import Final
@@ -63,7 +65,10 @@ class Figure(Protocol):
 #: By the name that ``greedyfirst figure`` takes.
 EXPERIMENTS: dict[str, Figure] = {
     experiment.name: experiment
-    for figure in (example1, figure2, figure3, figure4, more_arms, sensitivity)
+    for figure in (
+        *(example1, figure2, figure3, figure4, more_arms, sensitivity),
+        *(explore_then_exploit, warfarin),
+    )
     for experiment in figure.EXPERIMENTS
 }
 
