@@ -50,17 +50,17 @@ def test_joint_standard_errors():
 
 @pytest.mark.parametrize("runs", [2, 30, 200])
 @pytest.mark.parametrize("figure", ["fig2d", "fig3a", "fig4c"])
-def test_each_comparison_is_welchs_test(figure, runs):
+def test_each_comparison_is_students_test(figure, runs):
     for label, published in PUBLISHED[figure].items():
         ours = Final(1.1 * published.mean, 1.3 * published.half_width, runs)
         (found,) = compare(figure, {label: ours})
         deviations = [end.half_width / 2 * math.sqrt(end.runs) for end in (ours, published)]
         expected = stats.ttest_ind_from_stats(
             *(ours.mean, deviations[0], runs, published.mean, deviations[1], published.runs),
-            equal_var=False,
+            equal_var=True,
         )
         assert (found.figure, found.label) == (figure, label)
-        assert found.z == pytest.approx(expected.statistic, rel=1e-9)
+        assert found.z == standard_errors_apart(ours, published)
         assert found.p_value == pytest.approx(expected.pvalue, rel=1e-6)
 
 
@@ -68,6 +68,13 @@ def test_what_cannot_be_compared_is_left_out():
     assert compare("fig2a", {"Greedy": Final(5.0, math.nan, 1)}) == []
     assert compare("fig2a", {"Greedy-First, t0 = 24": Final(5.0, 0.1, 9)}) == []
     assert compare("k5-d3", {"Greedy": Final(5.0, 0.1, 9)}) == []
+
+
+def test_ends_without_any_spread(monkeypatch):
+    monkeypatch.setitem(PUBLISHED, "fig4a", {"Oracle": Final(0.5, 0.0, 100)})
+    for mean, p_value in ((0.5, 1.0), (0.6, 0.0)):
+        (found,) = compare("fig4a", {"Oracle": Final(mean, 0.0, 2)})
+        assert found.p_value == p_value
 
 
 def test_bonferroni():

@@ -52,9 +52,9 @@ def write_figures_page(
     page.paragraph(
         "± is half a 95 % confidence interval over instances, at the last t that is plotted. The "
         "published numbers were read off the paper's figures. z is the difference in joint "
-        "standard errors; how large one may be by chance depends on how many runs there are on "
-        "both sides (Welch's t-test) and on how many curves are compared (Bonferroni). One "
-        "instance has no standard error and is not compared."
+        "standard errors. p is the chance of means as far apart if both have one law (Student's "
+        "t-test: with one spread, which the side of more runs tells best); over all curves the "
+        "smallest p is judged (Bonferroni). One instance has no standard error and is not compared."
     )
     _add_all_comparisons(page, made)
     if missing:
