@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from test_figure4 import needs_data
 
+from greedyfirst import GreedyFirst
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.experiments.warfarin import HIGH_DOSE, with_cost
 from support.real_data import DATA
@@ -55,7 +56,8 @@ def test_more_patients_than_there_are():
     draw = experiment.problem.draw(np.random.default_rng(1), experiment.horizon)
     assert draw.contexts.shape == (100_000, 93)
     published = EXPERIMENTS["fig4d"].prepared(DATA)
-    assert experiment.policies == published.policies
+    own = {"Greedy-First (arm by arm)": GreedyFirst()}
+    assert experiment.policies == {**published.policies, **own}
     # Shares of the classes are the table's: false alarms below 1e-6.
     shares = published.problem.rewards.mean(axis=0)
     np.testing.assert_allclose(draw.rewards.mean(axis=0), shares, atol=5 * 0.5 / 100_000**0.5)

@@ -8,7 +8,8 @@
 - "If the horizon were to be extended", the others "would eventually overtake" Greedy:
   ``warfarin-resampled`` draws patients with replacement, 18 times as many as there are.
 
-Policies and their options are those of Figure 4(d).
+Policies and their options are those of Figure 4(d); the last has Greedy-First as the library has it
+too, which explores arm by arm.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from greedyfirst.experiments import figure4
 from greedyfirst.experiments.experiment import Experiment
+from greedyfirst.policies import GreedyFirst
 from greedyfirst.problems import TableProblem
 from greedyfirst.validation import FloatArray
 
@@ -29,6 +31,7 @@ HIGH_DOSE = 2
 COSTS = (2.0, 5.0, 10.0)
 PREMIUM = 5.0
 HORIZON, N_RESAMPLED = 100_000, 40
+ARM_BY_ARM = "Greedy-First (arm by arm)"
 
 
 def with_cost(rewards: FloatArray, cost: float, *, seen: bool = True) -> FloatArray:
@@ -105,6 +108,7 @@ def resampled() -> Changed:
         return replace(
             published,
             problem=rows,
+            policies={**published.policies, ARM_BY_ARM: GreedyFirst()},
             horizon=HORIZON,
             n_instances=N_RESAMPLED,
             settings={**published.settings, "contexts": contexts},
