@@ -145,7 +145,7 @@ def agree(comparisons: Sequence[Comparison], *, false_alarms: float = FALSE_ALAR
 
     Bonferroni: with n comparisons the smallest p-value must be at least ``false_alarms`` / n,
     however the curves depend on one another. p-values are exact for normal runs; regret is skewed,
-    and resampling our own runs of all ten panels gives 1.05 ± 0.16 % false alarms for 1 %.
+    and resampling our own runs of all ten panels gives 1.05 % for 1 % (standard error 0.16 %).
     """
     return all(each.p_value >= false_alarms / len(comparisons) for each in comparisons)
 
