@@ -49,6 +49,10 @@ def serve(
         list[str] | None, typer.Option(help="A name by which requests may call this service.")
     ] = None,
     per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
+    longest_pause: Annotated[
+        float,
+        typer.Option(help="Days: after a longer pause a person is asked before waits end by it."),
+    ] = 7.0,
     demo: Annotated[
         bool,
         typer.Option(
@@ -80,6 +84,7 @@ def serve(
             port=port,
             names=tuple(name or ()),
             per_second=per_second,
+            longest_pause=longest_pause * 86_400.0,
             ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),
         )
 

@@ -22,6 +22,7 @@ from greedyfirst.service.http.middleware import Access, RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.timekeeping import LONGEST_PAUSE
 from greedyfirst.validation import number, whole_number
 
 #: Seconds that requests under way have to end once the service is to stop.
@@ -36,6 +37,7 @@ def serve(
     port: int = 8000,
     names: tuple[str, ...] = (),
     per_second: float = PER_SECOND,
+    longest_pause: float = LONGEST_PAUSE,
     ready: Callable[[], None] | None = None,
 ) -> None:
     """Serve the log in the file ``path`` until SIGINT or SIGTERM.
@@ -50,11 +52,14 @@ def serve(
         Names by which requests may call this service, beside the loopback's.
     per_second
         Requests that a client may send in the long run.
+    longest_pause
+        Seconds: after a longer pause a person is asked before waits end by it.
     ready
         Called when the log is open and the service is about to listen.
     """
     check_address(host, port)
     number("per_second", per_second, above=0)
+    number("longest_pause", longest_pause, above=0)
     path = Path(path)
     SqliteLog(path).close()  # make it where it is not there
     access = Access(lambda: all_keys(path), needed=host not in LOOPBACK)
@@ -63,7 +68,7 @@ def serve(
             f"host {host} can be reached from elsewhere, which needs keys: "
             f"greedyfirst keys add NAME --role admin --db {path}"
         )
-    service = DecisionService(lambda: SqliteLog(path))
+    service = DecisionService(lambda: SqliteLog(path), longest_pause=longest_pause)
     hosts = LOOPBACK | {host, *names}
     app = make_application(service, access=access, hosts=hosts, per_second=per_second)
     # Requests make many objects that die with them: look for cycles less often than usual.

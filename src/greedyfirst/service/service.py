@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,11 +30,13 @@ from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state import administration, relearning, restoring, rewards
+from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save
 from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.timekeeping import LONGEST_PAUSE, Timekeeping
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
@@ -55,28 +56,40 @@ class DecisionService:
     open_log
         Opens the log; called again after a failure.
     clock
-        Seconds since 1970.
+        The time; :class:`Clock` of the machine's clocks if it is not given.
+    longest_pause
+        Seconds: after a longer pause a person is asked before waits end by it.
     """
 
     def __init__(
-        self, open_log: Callable[[], Log], *, clock: Callable[[], float] = time.time
+        self,
+        open_log: Callable[[], Log],
+        *,
+        clock: Clock | None = None,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self._running = Deployments(open_log)
-        self._clock = clock
+        self._clock = Clock() if clock is None else clock
+        self._timekeeping = Timekeeping(
+            self._clock, self._running, now=self._now, longest_pause=longest_pause
+        )
         #: Deployments that a thread works on.
         self._busy: set[str] = set()
 
     async def start(self) -> None:
         """Open the log, restore every deployment, and begin to look after them."""
-        await self._running.start(self._expire_unless_busy)
+        await self._running.start(self._timekeeping.opened, self._look_after)
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
         await self._running.stop()
 
-    def _expire_unless_busy(self, journal: Journal, deployment: Deployment) -> None:
-        if deployment.name not in self._busy:
-            self._expire(journal, deployment)
+    def _look_after(self, journal: Journal) -> None:
+        """Every second: look at the clock, and end waits that are over."""
+        self._timekeeping.look(journal)
+        for name, deployment in list(self.deployments.items()):
+            if name not in self._busy:
+                self._expire(journal, deployment)
 
     # ---------------------------------------------------------------- common to all requests
 
@@ -84,6 +97,22 @@ class DecisionService:
     def ready(self) -> bool:
         """Whether requests can be answered."""
         return self._running.ready
+
+    @property
+    def clock(self) -> Clock:
+        """The service's time, and how far the machine's clock is from it."""
+        return self._clock
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should look at, though requests are answered."""
+        question = self.clock_question
+        return [] if question is None else [question]
+
+    @property
+    def clock_question(self) -> str | None:
+        """What a person has to say about the machine's clock, None if nothing."""
+        return self._timekeeping.question
 
     @property
     def deployments(self) -> dict[str, Deployment]:
@@ -110,15 +139,15 @@ class DecisionService:
         return deployment
 
     def _now(self) -> float:
-        """The time, which never goes back."""
-        running = self._running
-        running.latest = max(running.latest, self._clock())
+        """The time, which goes back only if a person says so."""
+        running, clock = self._running, self._clock
+        running.latest = max(running.latest, clock.base + clock.passing())
         return running.latest
 
     def _expire(self, journal: Journal, deployment: Deployment) -> float:
         """End a deployment's waits that are over; the time now."""
         at = self._now()
-        if deployment.overdue(at):
+        if deployment.overdue(at) and not self._clock.holds:
             with _changing(journal):
                 self._record(journal, deployment, at, rewards.expire(deployment, at))
         return at
@@ -270,6 +299,14 @@ class DecisionService:
             self._record(journal, deployment, self._now(), [changed, *raised])
         await journal.durable()
         return changed.version
+
+    async def answer_clock(self, answer: events.ClockAnswer, who: str, why: str) -> None:
+        """Say which clock is right after the machine's has jumped."""
+        journal = self._working()
+        with _changing(journal):
+            self._timekeeping.answer(journal, answer, who, why, self._record)
+        await journal.durable()
+        self._timekeeping.recorded()
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:

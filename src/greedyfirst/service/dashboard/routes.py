@@ -12,7 +12,15 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
 from greedyfirst.policies.greedy_first import ANSWERS
-from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
+from greedyfirst.service.dashboard import (
+    assets,
+    clock_form,
+    forms,
+    reference,
+    signing,
+    standing,
+    wording,
+)
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.errors import ConflictError, InvalidError
@@ -202,6 +210,7 @@ router = Router(
     route_handlers=[
         _for_readers,
         answer_alarm,
+        clock_form.answer_clock,
         signing.sign_in_page,
         signing.sign_in,
         signing.sign_out,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.http.messages import AuditEntry
 from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.state.timekeeping import duration
 
 PROBLEMS = {
     403: "This is not allowed",
@@ -178,5 +179,9 @@ def happened(entry: AuditEntry) -> str:
             return f"The arm {arm} was retired."
         case "imported":
             return f"{count(event['rows'])} rows from elsewhere were learned."
+        case "waits_moved":
+            by = duration(abs(event["seconds"]))
+            where = "ahead" if event["seconds"] > 0 else "back"
+            return f"The clock was set {by} {where}; waits for rewards moved with it."
         case _:
             return f"The features were changed to version {event['version']}."

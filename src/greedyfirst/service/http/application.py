@@ -20,7 +20,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import dashboard
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
-from greedyfirst.service.http import decisions, policies
+from greedyfirst.service.http import clock, decisions, policies
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import Access, Middleware, RateLimit, needs
 from greedyfirst.service.http.openapi import document_of
@@ -41,11 +41,12 @@ async def healthz() -> dict[str, str]:
 
 
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
-async def readyz(state: State) -> Response[dict[str, str]]:
-    """Requests can be answered."""
+async def readyz(state: State) -> Response[dict[str, Any]]:
+    """Requests can be answered; what a person should look at all the same."""
     ready = state.service.ready
     return Response(
-        {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503
+        {"status": "ready" if ready else "not ready", "warnings": state.service.warnings},
+        status_code=200 if ready else 503,
     )
 
 
@@ -136,7 +137,12 @@ def make_application(
             keys.cancel()
             await service.stop()
 
-    interface = [*policies.HANDLERS, *decisions.HANDLERS, *policies.FURTHER_HANDLERS]
+    interface = [
+        *policies.HANDLERS,
+        *decisions.HANDLERS,
+        *policies.FURTHER_HANDLERS,
+        *clock.HANDLERS,
+    ]
     app = Litestar(
         route_handlers=[
             Router("/v1", route_handlers=interface),

@@ -30,6 +30,12 @@ class ServiceMetrics(Collector):
         ready = GaugeMetricFamily("greedyfirst_ready", "1 if requests can be met")
         ready.add_metric([], float(service.ready))
         yield ready
+        offset = GaugeMetricFamily(
+            "greedyfirst_clock_offset_seconds",
+            "Seconds by which the machine's clock is ahead of the service's",
+        )
+        offset.add_metric([], service.clock.offset)
+        yield offset
         decisions = CounterMetricFamily("greedyfirst_decisions", "Decisions", labels=["policy"])
         rewards = CounterMetricFamily(
             "greedyfirst_rewards", "Rewards by what became of them", labels=["policy", "outcome"]

@@ -11,6 +11,7 @@ from litestar.openapi.spec import Operation, RequestBody
 
 from greedyfirst.service.http.messages import (
     AuditEntry,
+    ClockView,
     Course,
     DiversityView,
     PolicyView,
@@ -24,6 +25,7 @@ from greedyfirst.service.log.events import Decision
 
 _ANSWERS = [
     AuditEntry,
+    ClockView,
     Course,
     Decision,
     DecisionView,

@@ -240,6 +240,11 @@ class Pending:
         """The one that was made first, and when; there must be one."""
         return self._steps[self._first], self._times[self._first]
 
+    def move(self, seconds: float) -> None:
+        """All were made so many seconds later."""
+        times = np.frombuffer(self._times, np.float64)
+        times += seconds
+
     def columns(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
         """A copy: steps and times."""
         steps = np.frombuffer(self._steps, np.int64)

@@ -42,11 +42,13 @@ class Deployments:
         """Whether events can be recorded."""
         return self.journal is not None and self.journal.failure is None
 
-    async def start(self, look_after: Callable[[Journal, Deployment], None]) -> None:
-        """Open the log; call ``look_after`` every second for each deployment."""
+    async def start(
+        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+    ) -> None:
+        """Open the log; call ``opened`` whenever it is, and ``look_after`` every second."""
         if self._upkeep is None:
-            await self._open()
-            self._upkeep = asyncio.create_task(self._keep_up(look_after))
+            opened(await self._open())
+            self._upkeep = asyncio.create_task(self._keep_up(opened, look_after))
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
@@ -58,16 +60,17 @@ class Deployments:
                 self.journal.keep(name, save(deployment))
         self._close()
 
-    async def _keep_up(self, look_after: Callable[[Journal, Deployment], None]) -> None:
-        """Look after the deployments, and open the log again after a failure."""
+    async def _keep_up(
+        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+    ) -> None:
+        """Have the deployments looked after, and open the log again after a failure."""
         while not self._ended.is_set():
             try:
                 if self.journal is not None and self.journal.failure is None:
-                    for deployment in list(self.by_name.values()):
-                        look_after(self.journal, deployment)
+                    look_after(self.journal)
                 else:
                     self._close()
-                    await self._open()
+                    opened(await self._open())
                     _log.warning("the log could be opened again; going on")
             except (LogFailedError, DamagedLogError) as error:
                 _log.error("%s", error)
@@ -76,7 +79,7 @@ class Deployments:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _PAUSE)
 
-    async def _open(self) -> None:
+    async def _open(self) -> Journal:
         """Open the log and restore every deployment."""
         log, self.by_name, keys = await asyncio.to_thread(self._restored)
         self.journal = Journal(log, keys)
@@ -85,6 +88,7 @@ class Deployments:
         for name, deployment in self.by_name.items():
             deployment.recall = self.recall_of(name)
         gc.freeze()  # what is here stays: the collector need not look at it again
+        return self.journal
 
     def _restored(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
         log = self._open_log()
