@@ -36,6 +36,13 @@ SPECIFICATION = {
 HEADERS = {"Content-Type": "application/json"}
 
 
+def free_port() -> int:
+    """A port of the loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def serve(path: str, port: int) -> None:
     """The service in a process of its own."""
     from greedyfirst.service.server import serve
@@ -214,9 +221,7 @@ def main() -> int:
     parser.add_argument("--most-seconds", type=float, default=0.6, help="of life before a kill")
     options = parser.parse_args()
     chance, stop = random.Random(7), threading.Event()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kills.db"
         server = Server(path, port)

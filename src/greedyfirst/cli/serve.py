@@ -26,6 +26,7 @@ def _need_extra() -> None:
         import apsw  # noqa: F401
         import granian  # noqa: F401
         import litestar  # noqa: F401
+        import threadpoolctl  # noqa: F401
         import uvloop  # noqa: F401
     except ImportError as error:
         raise ValueError(
@@ -53,6 +54,20 @@ def serve(
         float,
         typer.Option(help="Days: after a longer pause a person is asked before waits end by it."),
     ] = 7.0,
+    connections: Annotated[
+        int, typer.Option(help="Connections that may be open; of many, idle ones are closed.")
+    ] = 4096,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a proxy, whose X-Forwarded headers are believed."),
+    ] = None,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Write a line for every request, decisions too.")
+    ] = False,
+    log_format: Annotated[str, typer.Option(help="Lines for people or programs: text, json.")] = (
+        "text"
+    ),
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
         bool,
         typer.Option(
@@ -63,9 +78,11 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each on disk before it is answered."""
     _need_extra()
+    from greedyfirst.service import logs
     from greedyfirst.service.server import check_address
     from greedyfirst.service.server import serve as run
 
+    logs.set_up(form=log_format, level=log_level)
     with ExitStack() as until_it_ends:
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
@@ -85,6 +102,9 @@ def serve(
             names=tuple(name or ()),
             per_second=per_second,
             longest_pause=longest_pause * 86_400.0,
+            connections=connections,
+            proxies=tuple(proxy or ()),
+            access_log=access_log,
             ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),
         )
 

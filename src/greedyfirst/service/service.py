@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,10 @@ from greedyfirst.service.log import entries, events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.log.export import write_parquet
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import administration, relearning, restoring, rewards
+from greedyfirst.service.state import administration, relearning, reports, restoring, rewards
 from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
@@ -37,6 +40,7 @@ from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save
 from greedyfirst.service.state.specification import Features, Specification
 from greedyfirst.service.state.timekeeping import LONGEST_PAUSE, Timekeeping
+from greedyfirst.service.workers import Workers
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
@@ -75,6 +79,8 @@ class DecisionService:
         )
         #: Deployments that a thread works on.
         self._busy: set[str] = set()
+        self.workers = Workers()
+        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def start(self) -> None:
         """Open the log, restore every deployment, and begin to look after them."""
@@ -83,6 +89,7 @@ class DecisionService:
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
         await self._running.stop()
+        self.workers.close()
 
     def _look_after(self, journal: Journal) -> None:
         """Every second: look at the clock, and end waits that are over."""
@@ -102,6 +109,16 @@ class DecisionService:
     def clock(self) -> Clock:
         """The service's time, and how far the machine's clock is from it."""
         return self._clock
+
+    @property
+    def restore_seconds(self) -> float:
+        """How long making the state from the log took, last time."""
+        return self._running.restore_seconds
+
+    @property
+    def wal_bytes(self) -> int | None:
+        """Bytes of the log's write-ahead file; None while the log is closed."""
+        return self._running.journal.log.wal_bytes() if self._running.journal else None
 
     @property
     def warnings(self) -> list[str]:
@@ -246,7 +263,7 @@ class DecisionService:
         recall = self._running.recall_of(name)
         with self._held(name):  # in a thread, since it may have to compile the policy
             try:
-                deployment = await asyncio.to_thread(Deployment.begin, created, recall)
+                deployment = await self.workers.run("learn", Deployment.begin, created, recall)
             except ValueError as error:
                 raise InvalidError(str(error)) from None
         journal = self._working()
@@ -290,7 +307,9 @@ class DecisionService:
         with self._held(name):
             await journal.durable()
             past = restoring.past_of(self.log, name)
-            successor = await asyncio.to_thread(relearning.relearned, deployment, changed, past)
+            successor = await self.workers.run(
+                "learn", relearning.relearned, deployment, changed, past
+            )
         journal = self._working()
         if self.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
@@ -330,9 +349,23 @@ class DecisionService:
         return self._found(name)
 
     async def settled(self, name: str) -> Deployment:
-        """The deployment of this name, once everything done so far is on disk."""
+        """The deployment of this name, once all done so far is on disk and in its report."""
         await self.durable()
-        return self.deployment(name)
+        return await self._reported(self.deployment(name))
+
+    async def all_settled(self) -> list[Deployment]:
+        """All deployments likewise; one whose schema is being changed as it was before."""
+        await self.durable()
+        return [await self._reported(each) for each in list(self.deployments.values())]
+
+    async def _reported(self, deployment: Deployment) -> Deployment:
+        """Have a wide policy's report made in a thread, once for all who wait for it."""
+        wanted = deployment.model_version
+        async with self._reporting[deployment.name]:
+            if not reports.fresh(deployment, wanted):
+                making = reports.making(deployment)
+                deployment.report = await self.workers.run("report", making)
+        return deployment
 
     def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
@@ -358,7 +391,13 @@ class DecisionService:
         """A decision as it was logged, and as the state of that time gives it."""
         await self.durable()
         entry = self.decision(decision_id)[0]
-        return await asyncio.to_thread(restoring.recompute, self.log, entry)
+        return await self.workers.run("recompute", restoring.recompute, self.log, entry)
+
+    async def export(self, name: str, path: Path) -> None:
+        """Write all decisions of a deployment and their rewards to a Parquet file."""
+        await self.durable()
+        self.deployment(name)
+        await self.workers.run("export", write_parquet, self.log, name, path)
 
 
 def _with_key(journal: Journal, name: str, key: str | None) -> Entry | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,9 +21,12 @@ from litestar.openapi.spec import Components, SecurityScheme
 from greedyfirst.service import dashboard
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
 from greedyfirst.service.http import clock, decisions, policies
+from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import Access, Middleware, RateLimit, needs
+from greedyfirst.service.http.observations import Observations
 from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
 
@@ -76,7 +79,7 @@ def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Res
         msgspec.json.encode({"status": status, "detail": sentence}),
         status_code=status,
         media_type="application/json",
-        headers={"Retry-After": "1"} if status == 503 else {},
+        headers={"Retry-After": "1"} if status in (429, 503) else {},
     )
 
 
@@ -100,7 +103,10 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    route = request.scope.get("path_template", "")
+    _log.error(
+        "%s %s failed", request.method, route, exc_info=error, extra={"event": "request_failed"}
+    )
     return _problem(request, 500, "something went wrong in the service; its log has the details")
 
 
@@ -112,6 +118,9 @@ def make_application(
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
     body_seconds: float = BODY_SECONDS,
+    proxies: Sequence[str] = (),
+    access_log: bool = False,
+    connections: Callable[[], int | None] = lambda: None,
 ) -> Litestar:
     """The application.
 
@@ -125,16 +134,27 @@ def make_application(
         Names that requests may use for this service; None for any.
     per_second, most_bytes, body_seconds
         Limits of a client's requests, of a request's body, and of the time that the body takes.
+    proxies
+        Addresses whose word about the client's address and scheme is taken.
+    access_log
+        Whether the daily work is in the access log too, not only what is seldom or refused.
+    connections
+        How many are open; None if nobody knows.
     """
+    observations = Observations(all_requests=access_log)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         await service.start()
-        keys = asyncio.create_task(access.keep_fresh())
+        beside = [
+            asyncio.create_task(access.keep_fresh()),
+            asyncio.create_task(observations.keep_counting()),
+        ]
         try:
             yield
         finally:
-            keys.cancel()
+            for task in beside:
+                task.cancel()
             await service.stop()
 
     interface = [
@@ -153,7 +173,14 @@ def make_application(
             metrics,
         ],
         lifespan=[lifespan],
-        state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
+        state=State(
+            {
+                "service": service,
+                "access": access,
+                "metrics": ServiceMetrics(service, observations, connections),
+                "long_jobs": LongJobs(),
+            }
+        ),
         exception_handlers={
             RequestError: _refused,
             LogFailedError: _failed,
@@ -179,6 +206,12 @@ def make_application(
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
     app.asgi_handler = Middleware(
-        app.asgi_handler, access, hosts, RateLimit(per_second), body_seconds
+        app.asgi_handler,
+        access,
+        hosts,
+        RateLimit(per_second),
+        body_seconds,
+        observations,
+        Proxies(proxies) if proxies else None,
     )
     return app

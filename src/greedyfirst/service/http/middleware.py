@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 import msgspec
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
-from litestar.handlers import BaseRouteHandler
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
+from greedyfirst.service.http.observations import Observations
+from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.access_keys import AccessKey
 
 #: Each may do what those before it may.
@@ -151,51 +153,84 @@ class Middleware:
         hosts: frozenset[str] | None,
         rate: RateLimit,
         body_seconds: float,
+        observations: Observations,
+        proxies: Proxies | None,
     ) -> None:
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         self._timeout = BodyTimeout(body_seconds)
+        self._observations, self._proxies = observations, proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Refuse, or pass on with the caller known."""
+        """Refuse, or pass on with the caller known; note how long it took."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        began, status = time.perf_counter(), 0
+        observed = self._observations
 
         async def send_with_headers(message: Any) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
                 message["headers"] = [*given, *_HEADERS, *(() if kept else (_NOT_KEPT,))]
             await send(message)
 
         headers = dict(scope["headers"])
+        client = (scope.get("client") or ("", 0))[0]
+        if self._proxies is not None:
+            client = self._proxies.client(scope, headers)
+        caller = self._access.caller(_key(headers))
+        scope.setdefault("state", {})[_CALLER] = caller
+        observed.in_flight += 1
+        try:
+            await self._answer(scope, receive, send_with_headers, headers, caller, client)
+        finally:
+            observed.in_flight -= 1
+            ended = time.perf_counter()
+            route = scope.get("path_template", "")
+            name = "" if caller is None else caller.name
+            noted = time.time(), ended - began, scope["method"], route, status, name, client
+            observed.seen.append(noted)
+
+    async def _answer(
+        self,
+        scope: Any,
+        receive: Any,
+        send: Any,
+        headers: dict[bytes, bytes],
+        caller: Caller | None,
+        client: str,
+    ) -> None:
         host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
             sentence = f"this service is not known as {host[:100]!r}; see serve --name"
-            await _refuse(send_with_headers, headers, 421, sentence)
+            await _refuse(send, headers, 421, sentence)
             return
         if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
-            await _refuse(send_with_headers, headers, 403, "requests from other sites are refused")
+            await _refuse(send, headers, 403, "requests from other sites are refused")
             return
-        caller = self._access.caller(_key(headers))
-        client = (scope.get("client") or ("", 0))[0] if caller is None else caller.name
-        if not self._rate.admits(client):
-            await _refuse(send_with_headers, headers, 429, "too many requests; wait a second")
+        if not self._rate.admits(client if caller is None else caller.name):
+            await _refuse(send, headers, 429, "too many requests; wait a second")
             return
-        scope.setdefault("state", {})[_CALLER] = caller
         if scope["method"] not in _READS:
             receive = self._timeout.limited(receive)
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send)
 
 
 class RequestsInFlight:
-    """The tasks of requests that an application has not answered yet."""
+    """The tasks of requests that an application has not answered yet, with their peers."""
 
     def __init__(self, app: ASGI) -> None:
         self._app = app
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[asyncio.Task[Any], tuple[str, int] | None] = {}
+
+    def peers(self) -> list[tuple[str, int] | None]:
+        """Address and port of those who wait for an answer; any thread may ask."""
+        return list(self.tasks.values())
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on."""
@@ -204,11 +239,11 @@ class RequestsInFlight:
             return
         task = asyncio.current_task()
         assert task is not None
-        self.tasks.add(task)
+        self.tasks[task] = scope.get("client")
         try:
             await self._app(scope, receive, send)
         finally:
-            self.tasks.discard(task)
+            del self.tasks[task]
 
 
 @lru_cache(1000)
@@ -266,6 +301,10 @@ def signed(connection: ASGIConnection[Any, Any, Any, Any], who: str) -> str:
     return f"{who} (key {caller.name})" if caller and caller.name else who
 
 
+#: The option of a handler that calls :func:`admit` itself: the role.
+NEEDS = "needs"
+#: The roles of the guards that :func:`needs` has made.
+_roles: dict[Any, str] = {}
 Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitable[None]]
 
 
@@ -284,4 +323,12 @@ def needs(role: str) -> Guard:
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         admit(connection, role)
 
+    _roles[guard] = role
     return guard
+
+
+def needed_role(handler: HTTPRouteHandler) -> str | None:
+    """The role that a route needs: by its guard, or as a handler says that admits by itself."""
+    named = [_roles[guard] for guard in handler.resolve_guards() if guard in _roles]
+    role: str | None = named[0] if named else handler.opt.get(NEEDS)
+    return role

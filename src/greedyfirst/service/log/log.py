@@ -51,5 +51,8 @@ class Log(Protocol):
     def check(self) -> int:
         """Read all there is: the number of entries. Raises DamagedLogError where one is wrong."""
 
+    def wal_bytes(self) -> int:
+        """Bytes that are on disk and not yet in the log's main file."""
+
     def close(self) -> None:
         """Free the files."""

@@ -59,8 +59,8 @@ class SqliteLog:
         self._pages_in_wal = 0
         self._aside = ThreadPoolExecutor(1, "checkpoint")
         self._copying: Future[Any] | None = None
-        #: A connection serves one thread at a time: requests, and long reads beside them.
-        self._reading = threading.Lock()
+        #: A connection serves one thread at a time: requests have one, long reads another.
+        self._reading, self._reading_on = threading.Lock(), threading.Lock()
         try:
             with disk(self.path):
                 self._writer = self._connection(vfs)
@@ -68,6 +68,7 @@ class SqliteLog:
                 self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
                 # Requests read beside the thread that writes.
                 self._reader = self._connection(vfs)
+                self._long_reader = self._connection(vfs)
                 self._copier = self._connection(vfs)
                 self._seal = self._checked_tail(_CHECKED_AT_START)
         except BaseException:
@@ -203,10 +204,13 @@ class SqliteLog:
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries, a few hundred at a time."""
         while True:
-            found = self._select(
-                "policy = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT 500",
-                (policy, after, before or 2**62),
-            )
+            with disk(self.path), self._reading_on:
+                rows = self._long_reader.execute(
+                    f"SELECT {_COLUMNS} FROM entries WHERE policy = ? AND seq > ? AND seq < ? "
+                    "ORDER BY seq LIMIT 500",
+                    (policy, after, before or 2**62),
+                )
+                found = [Entry(*row) for row in rows]
             if not found:
                 return
             yield from found
@@ -273,6 +277,13 @@ class SqliteLog:
                 count += 1
             return count
 
+    def wal_bytes(self) -> int:
+        """The size of the write-ahead log."""
+        try:
+            return Path(f"{self.path}-wal").stat().st_size
+        except OSError:
+            return 0
+
     def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
         with disk(self.path), self._reading:
             rows = self._reader.execute(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
@@ -281,8 +292,8 @@ class SqliteLog:
     def close(self) -> None:
         """Close the file, and let others open it."""
         self._aside.shutdown()
-        with self._reading:
-            for connection in (self._copier, self._reader, self._writer):
+        with self._reading, self._reading_on:
+            for connection in (self._copier, self._long_reader, self._reader, self._writer):
                 with suppress(apsw.Error):
                     connection.close(True)
         self._lock.close()

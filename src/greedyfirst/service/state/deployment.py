@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.links import Identity
+from greedyfirst.policies.greedy_first import DiversityReport
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
@@ -74,6 +75,8 @@ class Deployment:
         self.history = History()
         #: Alarms that nobody has answered yet, by arm.
         self.open_alarms: dict[str, events.Alarmed] = {}
+        #: The newest report of its diversity, with the model's version then: a cache.
+        self.report: tuple[int, DiversityReport] | None = None
         #: Decisions that differed from the log when they were recomputed.
         self.mismatches = 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -34,6 +35,7 @@ class Deployments:
         self.latest = 0.0
         #: Entries until the next snapshot, of deployments that have had some since the opening.
         self.entries_left: dict[str, int] = {}
+        self.restore_seconds = 0.0
         self._upkeep: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
 
@@ -71,17 +73,28 @@ class Deployments:
                 else:
                     self._close()
                     opened(await self._open())
-                    _log.warning("the log could be opened again; going on")
+                    _log.warning(
+                        "the log could be opened again; going on", extra={"event": "log_reopened"}
+                    )
             except (LogFailedError, DamagedLogError) as error:
-                _log.error("%s", error)
+                _log.error("%s", error, extra={"event": "log_failed"})
             except Exception:
-                _log.exception("the state could not be made from the log")
+                _log.exception(
+                    "the state could not be made from the log", extra={"event": "restore_failed"}
+                )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _PAUSE)
 
     async def _open(self) -> Journal:
         """Open the log and restore every deployment."""
+        began = time.monotonic()
         log, self.by_name, keys = await asyncio.to_thread(self._restored)
+        self.restore_seconds = time.monotonic() - began
+        _log.info(
+            "%d policies were restored in %.2f s",
+            *(len(self.by_name), self.restore_seconds),
+            extra={"event": "restored", "fields": {"policies": len(self.by_name)}},
+        )
         self.journal = Journal(log, keys)
         self.latest = max(self.latest, self.journal.latest)
         self.entries_left.clear()
