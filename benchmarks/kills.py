@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,9 @@ class Server:
 
     def __init__(self, path: Path, port: int) -> None:
         self.path, self.port = path, port
+        #: What the process runs, and its arguments beside the path and the port.
+        self.target: Callable[..., None] = serve
+        self.more: tuple[Any, ...] = ()
         self.processes = multiprocessing.get_context("forkserver")
         # Imports and compiled code are made once, and each process starts with them.
         here, others = str(Path(__file__).parent), os.environ.get("PYTHONPATH")
@@ -137,7 +141,9 @@ class Server:
 
     def start(self) -> None:
         began = time.monotonic()
-        self.process = self.processes.Process(target=serve, args=(str(self.path), self.port))
+        self.process = self.processes.Process(
+            target=self.target, args=(str(self.path), self.port, *self.more)
+        )
         self.process.start()
         while self.asked("/readyz")[0] != 200:
             if not self.process.is_alive():

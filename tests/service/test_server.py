@@ -156,6 +156,18 @@ def test_kills_under_load_lose_nothing(kills: int) -> None:
     assert "violations: 0" in done.stdout
 
 
+@pytest.mark.parametrize("events", [pytest.param(5), pytest.param(150, marks=pytest.mark.nightly)])
+def test_kills_pauses_jumps_and_a_full_disk_lose_nothing(events: int) -> None:
+    done = subprocess.run(
+        [sys.executable, KILLS.with_name("chaos.py"), "--events", str(events)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "violations: 0" in done.stdout
+
+
 def test_other_addresses_than_loopback_need_keys(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,9 +103,9 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    route = request.scope.get("path_template", "")
+    path = request.url.path
     _log.error(
-        "%s %s failed", request.method, route, exc_info=error, extra={"event": "request_failed"}
+        "%s %s failed", request.method, path, exc_info=error, extra={"event": "request_failed"}
     )
     return _problem(request, 500, "something went wrong in the service; its log has the details")
 
