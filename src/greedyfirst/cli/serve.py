@@ -82,8 +82,8 @@ def serve(
     from greedyfirst.service.server import check_address
     from greedyfirst.service.server import serve as run
 
-    logs.set_up(form=log_format, level=log_level)
     with ExitStack() as until_it_ends:
+        until_it_ends.enter_context(logs.written(form=log_format, level=log_level))
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
             from greedyfirst.service.demo import SPECIFICATION, simulate_trial

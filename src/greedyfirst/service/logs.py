@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -18,16 +20,22 @@ FORMATS, LEVELS = ("text", "json"), ("debug", "info", "warning", "error")
 ROOT = "greedyfirst"
 
 
-def set_up(*, form: str, level: str) -> None:
-    """Write the service's lines to standard error, as ``form`` and from ``level`` on."""
+@contextmanager
+def written(*, form: str, level: str) -> Iterator[None]:
+    """Write the service's lines to standard error meanwhile, as ``form`` and from ``level`` on."""
     choice("log_format", form, FORMATS)
     choice("log_level", level, LEVELS)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     logger = logging.getLogger(ROOT)
-    logger.handlers = [handler]
-    logger.propagate = False
+    before = logger.handlers, logger.propagate, logger.level
+    logger.handlers, logger.propagate = [handler], False
     logger.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        logger.handlers, logger.propagate = before[0], before[1]
+        logger.setLevel(before[2])
 
 
 def _told(record: logging.LogRecord) -> dict[str, Any]:

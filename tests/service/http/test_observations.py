@@ -118,28 +118,23 @@ def test_the_access_log_can_have_everything(start: Start, lines: pytest.LogCaptu
 
 def test_lines_have_time_level_event_and_fields(capsys: pytest.CaptureFixture[str]) -> None:
     logger = logging.getLogger("greedyfirst")
-    before = logger.handlers, logger.propagate, logger.level
-    try:
-        logs.set_up(form="json", level="warning")
-        extra = {"event": "disk_full", "fields": {"path": "a\nb"}}
+    extra = {"event": "disk_full", "fields": {"path": "a\nb"}}
+    with logs.written(form="json", level="warning"):
         logger.warning("the disk is %s", "full", extra=extra)
         logger.info("not told")
-        line = json.loads(capsys.readouterr().err)
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
-        assert line == {
-            "level": "warning",
-            "event": "disk_full",
-            "message": "the disk is full",
-            "path": "a\nb",
-        }
-        logs.set_up(form="text", level="info")
+    line = json.loads(capsys.readouterr().err)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
+    assert line == {
+        "level": "warning",
+        "event": "disk_full",
+        "message": "the disk is full",
+        "path": "a\nb",
+    }
+    with logs.written(form="text", level="info"):
         logger.warning("the disk is full", extra=extra)
-        assert re.fullmatch(
-            r"\S+Z warning disk_full the disk is full path=a\\nb\n", capsys.readouterr().err
-        )
-    finally:
-        logger.handlers, logger.propagate = before[0], before[1]
-        logger.setLevel(before[2])
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"\S+Z warning disk_full the disk is full path=a\\nb\n", told)
+    assert logger.propagate
 
 
 def test_the_command_writes_json_lines(path: Path) -> None:
@@ -215,7 +210,6 @@ def test_a_service_in_a_process_of_its_own_ends_with_its_access_log_written() ->
         "import asyncio, logging\n"
         "from greedyfirst.service import logs\n"
         "from greedyfirst.service.http.observations import Observations\n"
-        "logs.set_up(form='json', level='info')\n"
         "async def main():\n"
         "    seen = Observations()\n"
         "    task = asyncio.create_task(seen.keep_counting())\n"
@@ -223,7 +217,8 @@ def test_a_service_in_a_process_of_its_own_ends_with_its_access_log_written() ->
         "    seen.seen.append((1.0, 0.5, 'GET', '/x', 200, 'anna', '::1'))\n"
         "    task.cancel()\n"
         "    await asyncio.wait([task])\n"
-        "asyncio.run(main())\n"
+        "with logs.written(form='json', level='info'):\n"
+        "    asyncio.run(main())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert json.loads(done.stderr)["ms"] == 500.0
