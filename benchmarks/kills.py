@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ SPECIFICATION = {
     "seed": 1,
 }
 HEADERS = {"Content-Type": "application/json"}
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def serve(path: str, port: int) -> None:
@@ -121,6 +129,9 @@ class Server:
 
     def __init__(self, path: Path, port: int) -> None:
         self.path, self.port = path, port
+        #: What the process runs, and its arguments beside the path and the port.
+        self.target: Callable[..., None] = serve
+        self.more: tuple[Any, ...] = ()
         self.processes = multiprocessing.get_context("forkserver")
         # Imports and compiled code are made once, and each process starts with them.
         here, others = str(Path(__file__).parent), os.environ.get("PYTHONPATH")
@@ -130,7 +141,9 @@ class Server:
 
     def start(self) -> None:
         began = time.monotonic()
-        self.process = self.processes.Process(target=serve, args=(str(self.path), self.port))
+        self.process = self.processes.Process(
+            target=self.target, args=(str(self.path), self.port, *self.more)
+        )
         self.process.start()
         while self.asked("/readyz")[0] != 200:
             if not self.process.is_alive():
@@ -214,9 +227,7 @@ def main() -> int:
     parser.add_argument("--most-seconds", type=float, default=0.6, help="of life before a kill")
     options = parser.parse_args()
     chance, stop = random.Random(7), threading.Event()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kills.db"
         server = Server(path, port)

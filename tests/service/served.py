@@ -15,6 +15,7 @@ from greedyfirst.service.http.application import make_application
 from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state import clock as clocks
 from greedyfirst.service.state.snapshots import save
 
 Start = Callable[..., AbstractContextManager[TestClient[Any]]]
@@ -42,12 +43,17 @@ class Clock:
         return self.now
 
 
+def service_clock(clock: Callable[[], float]) -> clocks.Clock:
+    """The time that a test sets, as both of the machine's clocks: it passes and never jumps."""
+    return clocks.Clock() if clock is time.time else clocks.Clock(clock, clock)
+
+
 @contextmanager
 def running(
     path: Path, clock: Callable[[], float], *, vfs: str | None = None, **options: Any
 ) -> Iterator[TestClient[Any]]:
     """A client of a service on this file, which is stopped in good order at the end."""
-    service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=clock)
+    service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=service_clock(clock))
     app = make_application(service, access=options.pop("access", Access(list)), **options)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
@@ -58,7 +64,7 @@ async def at_once(
     path: Path, clock: Callable[[], float] = time.time, *, vfs: str | None = None, **options: Any
 ) -> AsyncIterator[tuple[httpx.AsyncClient, DecisionService]]:
     """A client whose requests run beside each other, and its service."""
-    service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=clock)
+    service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=service_clock(clock))
     app = make_application(service, access=options.pop("access", Access(list)), **options)
     transport = httpx.ASGITransport(app)
     async with (

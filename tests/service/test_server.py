@@ -42,11 +42,11 @@ def free_port() -> int:
 
 @contextmanager
 def served(
-    path: Path, run: tuple[str, ...] = ("-m", "greedyfirst")
+    path: Path, run: tuple[str, ...] = ("-m", "greedyfirst"), options: tuple[str, ...] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The service in a process of its own, and its address."""
     port = free_port()
-    command = [sys.executable, *run, "serve", "--db", path, "--port", str(port)]
+    command = [sys.executable, *run, "serve", "--db", path, "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     url = f"http://127.0.0.1:{port}"
     try:
@@ -135,7 +135,11 @@ def test_half_sent_requests_do_not_keep_it_from_ending(path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == 0
         told = process.stderr.read() if process.stderr else ""
-    assert told == "some requests do not come to an end; ending without them\n"
+    cut_off = [line.split(" ", 2)[1:] for line in told.splitlines() if "cut_off" in line]
+    assert cut_off == [
+        ["warning", "cut_off some requests do not come to an end; ending without them"]
+    ]
+    assert "Traceback" not in told
     log = SqliteLog(path)
     newest = log.snapshot("dose")
     assert newest is not None
@@ -147,6 +151,18 @@ def test_half_sent_requests_do_not_keep_it_from_ending(path: Path) -> None:
 def test_kills_under_load_lose_nothing(kills: int) -> None:
     done = subprocess.run(
         [sys.executable, KILLS, "--kills", str(kills)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "violations: 0" in done.stdout
+
+
+@pytest.mark.parametrize("events", [pytest.param(5), pytest.param(150, marks=pytest.mark.nightly)])
+def test_kills_pauses_jumps_and_a_full_disk_lose_nothing(events: int) -> None:
+    done = subprocess.run(
+        [sys.executable, KILLS.with_name("chaos.py"), "--events", str(events)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "violations: 0" in done.stdout

@@ -31,6 +31,24 @@ def serve(
         typer.Option(help="A name by which requests may call this service; needs keys."),
     ] = None,
     per_second: Annotated[float, typer.Option(help="Requests a client may send.")] = 20_000.0,
+    longest_pause: Annotated[
+        float,
+        typer.Option(help="Days: after a longer pause a person is asked before waits end by it."),
+    ] = 7.0,
+    connections: Annotated[
+        int, typer.Option(help="Connections that may be open; of many, idle ones are closed.")
+    ] = 4096,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a proxy, whose X-Forwarded headers are believed."),
+    ] = None,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Write a line for every request, decisions too.")
+    ] = False,
+    log_format: Annotated[str, typer.Option(help="Lines for people or programs: text, json.")] = (
+        "text"
+    ),
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     anchor: Annotated[
         Path | None,
         typer.Option(help="A file to note the log's last entry in, every hour; keep it elsewhere."),
@@ -48,10 +66,12 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each on disk before it is answered."""
     need_extra()
+    from greedyfirst.service import logs
     from greedyfirst.service.server import check_address
     from greedyfirst.service.server import serve as run
 
     with ExitStack() as until_it_ends:
+        until_it_ends.enter_context(logs.written(form=log_format, level=log_level))
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
             from greedyfirst.service.demo import SPECIFICATION, simulate_trial
@@ -69,6 +89,10 @@ def serve(
             port=port,
             names=tuple(name or ()),
             per_second=per_second,
+            longest_pause=longest_pause * 86_400.0,
+            connections=connections,
+            proxies=tuple(proxy or ()),
+            access_log=access_log,
             anchor=anchor,
             anchor_key=anchor_key,
             ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),

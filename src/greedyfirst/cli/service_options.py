@@ -17,6 +17,7 @@ def need_extra() -> None:
         import apsw  # noqa: F401
         import granian  # noqa: F401
         import litestar  # noqa: F401
+        import threadpoolctl  # noqa: F401
         import uvloop  # noqa: F401
     except ImportError as error:
         raise ValueError(

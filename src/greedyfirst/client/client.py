@@ -209,6 +209,15 @@ class Client:
             query["before"] = whole_number("before", before, at_least=1)
         return self._ask("GET", _policy(policy, f"/audit?{urlencode(query)}"), read=list)
 
+    def clock(self) -> dict[str, Any]:
+        """The service's time, and whether the machine's clock has moved away from it."""
+        return self._ask("GET", "/v1/clock", read=dict)
+
+    def answer_clock(self, answer: str, *, who: str, why: str) -> dict[str, Any]:
+        """Say which clock is right after a jump: "follow", "passed" or "keep"."""
+        body = {"answer": answer, "who": who, "why": why}
+        return self._ask("POST", "/v1/clock", body, read=dict, retries=0)
+
     def export(self, policy: str, path: str | Path) -> None:
         """Write all decisions and their rewards to a Parquet file."""
         address = _policy(policy, "/export")

@@ -19,6 +19,7 @@ import numpy as np
 from greedyfirst.service.log.events import Value
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.specification import (
     CategoricalFeature,
     NumericFeature,
@@ -71,7 +72,8 @@ class Trial:
     def __init__(self, path: str | Path, end: float) -> None:
         self._end = end
         self._now = end - DAYS * DAY
-        self._service = DecisionService(lambda: SqliteLog(path), clock=lambda: self._now)
+        clock = Clock(lambda: self._now, lambda: self._now)
+        self._service = DecisionService(lambda: SqliteLog(path), clock=clock)
         self._schema = SPECIFICATION.encoding().schema()
         self._rng = np.random.default_rng(4)
         #: Rewards to come: when, for which decision, how much.

@@ -44,6 +44,12 @@ class UnavailableError(RequestError):
     status = 503
 
 
+class TooManyError(RequestError):
+    """The caller has too much under way at a time."""
+
+    status = 429
+
+
 class DamagedLogError(ValueError):
     """The log on disk is not what was written; the service does not start on it."""
 

@@ -7,16 +7,20 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvloop
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
+from threadpoolctl import threadpool_limits
 
+from greedyfirst.service.connections import Connections, allowed, open_connections
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
 from greedyfirst.service.http.middleware import Access
@@ -26,8 +30,12 @@ from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.timekeeping import LONGEST_PAUSE
 from greedyfirst.validation import number, whole_number
 
+#: Connections that may be open at a time; a connection's next request must begin, and its headers
+#: end, within so many seconds.
+MOST_CONNECTIONS, IDLE_SECONDS = 4096, 30
 #: Seconds that requests under way have to end once the service is to stop.
 _LONGEST_STOP = 10.0
 _log = logging.getLogger("greedyfirst.service")
@@ -40,6 +48,10 @@ def serve(
     port: int = 8000,
     names: tuple[str, ...] = (),
     per_second: float = PER_SECOND,
+    longest_pause: float = LONGEST_PAUSE,
+    connections: int = MOST_CONNECTIONS,
+    proxies: tuple[str, ...] = (),
+    access_log: bool = False,
     anchor: str | Path | None = None,
     anchor_key: str | Path | None = None,
     ready: Callable[[], None] | None = None,
@@ -56,6 +68,14 @@ def serve(
         Names by which requests may call this service, beside the loopback's; they need keys.
     per_second
         Requests that a client may send in the long run.
+    longest_pause
+        Seconds: after a longer pause a person is asked before waits end by it.
+    connections
+        How many may be open at a time; when they are many, idle ones are closed.
+    proxies
+        Addresses or networks of proxies, whose word about clients is taken.
+    access_log
+        Whether the access log has decisions and rewards too, not only what is seldom or refused.
     anchor, anchor_key
         A file to note the log's head in, and one with the secret that signs it. A log that does not
         have every head in there is not served.
@@ -64,6 +84,8 @@ def serve(
     """
     check_address(host, port)
     number("per_second", per_second, above=0)
+    number("longest_pause", longest_pause, above=0)
+    whole_number("connections", connections, at_least=16)
     path = Path(path)
     anchors = None
     if anchor is not None:
@@ -83,12 +105,24 @@ def serve(
         )
     if not access.in_use and access.keys:
         _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
-    service = DecisionService(lambda: SqliteLog(path))
+    service = DecisionService(lambda: SqliteLog(path), longest_pause=longest_pause)
     hosts = LOOPBACK | {host, *names}
-    app = make_application(service, access=access, keys_in=path, hosts=hosts, per_second=per_second)
+    app = make_application(
+        service,
+        access=access,
+        keys_in=path,
+        hosts=hosts,
+        per_second=per_second,
+        proxies=proxies,
+        access_log=access_log,
+        connections=partial(open_connections, port),
+        anchors=anchors,
+    )
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
-    uvloop.run(_run(service, app, host, port, ready))
+    # The matrices here are small: threads of BLAS would only keep requests from the processors.
+    with threadpool_limits(1, "blas"):
+        uvloop.run(_run(service, app, host, port, connections, ready))
 
 
 def _check_anchors(path: Path, anchors: AnchorFile) -> None:
@@ -121,40 +155,53 @@ def check_address(host: str, port: int) -> None:
 
 
 async def _run(
-    service: DecisionService, app: Any, host: str, port: int, ready: Callable[[], None] | None
+    service: DecisionService,
+    app: Any,
+    host: str,
+    port: int,
+    connections: int,
+    ready: Callable[[], None] | None,
 ) -> None:
     await service.start()  # before the server, so that what is wrong with the log is told
     try:
         if ready is not None:
             ready()
-        await listen(app, host, port)
+        await listen(app, host, port, connections)
     finally:
         await service.stop()
 
 
-def _give_up(tasks: set[asyncio.Task[Any]]) -> None:
+def _give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """End requests that take too long, as they are."""
-    _log.warning("some requests do not come to an end; ending without them")
+    _log.warning(
+        "some requests do not come to an end; ending without them", extra={"event": "cut_off"}
+    )
     # What is cut off now, here and in the server, would only print tracebacks.
     logging.getLogger("_granian").setLevel(logging.CRITICAL)
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    for task in tasks:
+    for task in list(tasks):
         task.cancel()
 
 
-async def listen(app: Any, host: str, port: int) -> None:
+async def listen(app: Any, host: str, port: int, connections: int = MOST_CONNECTIONS) -> None:
     """Serve an application until SIGINT or SIGTERM.
 
     Requests under way are met first, but not waited for longer than ten seconds: a client may have
     sent half of one and then nothing more.
     """
     in_flight = RequestsInFlight(app)
+    most = allowed(connections)
     server: Any = Server(
         in_flight,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
+        # Beside HTTP/1 the server would wait without end for the first byte of a connection.
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=1000 * IDLE_SECONDS),
         websockets=False,
+        backlog=most,
+        backpressure=most,
         log_level=LogLevels.error,
     )
     loop = asyncio.get_running_loop()
@@ -168,5 +215,5 @@ async def listen(app: Any, host: str, port: int) -> None:
 
     for ending in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(ending, stop)
-    with suppress(asyncio.CancelledError):
+    with suppress(asyncio.CancelledError), Connections(port, most, in_flight.peers):
         await serving

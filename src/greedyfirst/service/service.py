@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,18 @@ from greedyfirst.service.log import entries, events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
 from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
+from greedyfirst.service.log.export import write_parquet
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import administration, relearning, restoring, rewards
+from greedyfirst.service.state import administration, relearning, reports, restoring, rewards
+from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save
 from greedyfirst.service.state.specification import Features, Specification
+from greedyfirst.service.state.timekeeping import LONGEST_PAUSE, Timekeeping
+from greedyfirst.service.workers import Workers
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
@@ -55,28 +60,43 @@ class DecisionService:
     open_log
         Opens the log; called again after a failure.
     clock
-        Seconds since 1970.
+        The time; :class:`Clock` of the machine's clocks if it is not given.
+    longest_pause
+        Seconds: after a longer pause a person is asked before waits end by it.
     """
 
     def __init__(
-        self, open_log: Callable[[], Log], *, clock: Callable[[], float] = time.time
+        self,
+        open_log: Callable[[], Log],
+        *,
+        clock: Clock | None = None,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self._running = Deployments(open_log)
-        self._clock = clock
+        self._clock = Clock() if clock is None else clock
+        self._timekeeping = Timekeeping(
+            self._clock, self._running, now=self._now, longest_pause=longest_pause
+        )
         #: Deployments that a thread works on.
         self._busy: set[str] = set()
+        self.workers = Workers()
+        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def start(self) -> None:
         """Open the log, restore every deployment, and begin to look after them."""
-        await self._running.start(self._expire_unless_busy)
+        await self._running.start(self._timekeeping.opened, self._look_after)
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
         await self._running.stop()
+        self.workers.close()
 
-    def _expire_unless_busy(self, journal: Journal, deployment: Deployment) -> None:
-        if deployment.name not in self._busy:
-            self._expire(journal, deployment)
+    def _look_after(self, journal: Journal) -> None:
+        """Every second: look at the clock, and end waits that are over."""
+        self._timekeeping.look(journal)
+        for name, deployment in list(self.deployments.items()):
+            if name not in self._busy:
+                self._expire(journal, deployment)
 
     # ---------------------------------------------------------------- common to all requests
 
@@ -84,6 +104,26 @@ class DecisionService:
     def ready(self) -> bool:
         """Whether requests can be answered."""
         return self._running.ready
+
+    @property
+    def clock(self) -> Clock:
+        """The service's time, and how far the machine's clock is from it."""
+        return self._clock
+
+    @property
+    def restore_seconds(self) -> float:
+        """How long making the state from the log took, last time."""
+        return self._running.restore_seconds
+
+    @property
+    def wal_bytes(self) -> int | None:
+        """Bytes of the log's write-ahead file; None while the log is closed."""
+        return self._running.journal.log.wal_bytes() if self._running.journal else None
+
+    @property
+    def clock_question(self) -> str | None:
+        """What a person has to say about the machine's clock, None if nothing."""
+        return self._timekeeping.question
 
     @property
     def deployments(self) -> dict[str, Deployment]:
@@ -97,11 +137,12 @@ class DecisionService:
 
     def warnings(self) -> list[str]:
         """What a person should look at although requests can be answered; no names in it."""
+        found = [] if self.clock_question is None else [self.clock_question]
         differing = sum(1 for each in self.deployments.values() if each.mismatches)
-        if not differing:
-            return []
-        policies = "1 policy has" if differing == 1 else f"{differing} policies have"
-        return [f"{policies} decisions that differ from the log when they are made again"]
+        if differing:
+            policies = "1 policy has" if differing == 1 else f"{differing} policies have"
+            found.append(f"{policies} decisions that differ from the log when they are made again")
+        return found
 
     def _working(self) -> Journal:
         """The readiness check of a request; the journal to record its events in."""
@@ -124,15 +165,15 @@ class DecisionService:
         return deployment
 
     def _now(self) -> float:
-        """The time, which never goes back."""
-        running = self._running
-        running.latest = max(running.latest, self._clock())
+        """The time, which goes back only if a person says so."""
+        running, clock = self._running, self._clock
+        running.latest = max(running.latest, clock.base + clock.passing())
         return running.latest
 
     def _expire(self, journal: Journal, deployment: Deployment) -> float:
         """End a deployment's waits that are over; the time now."""
         at = self._now()
-        if deployment.overdue(at):
+        if deployment.overdue(at) and not self._clock.holds:
             with _changing(journal):
                 self._record(journal, deployment, at, rewards.expire(deployment, at))
         return at
@@ -253,7 +294,7 @@ class DecisionService:
         recall = self._running.recall_of(name)
         with self._held(name):  # in a thread, since it may have to compile the policy
             try:
-                deployment = await asyncio.to_thread(Deployment.begin, created, recall)
+                deployment = await self.workers.run("learn", Deployment.begin, created, recall)
             except ValueError as error:
                 raise InvalidError(str(error)) from None
         journal = self._working()
@@ -297,7 +338,9 @@ class DecisionService:
         with self._held(name):
             await journal.durable()
             past = restoring.past_of(self.log, name)
-            successor = await asyncio.to_thread(relearning.relearned, deployment, changed, past)
+            successor = await self.workers.run(
+                "learn", relearning.relearned, deployment, changed, past
+            )
         journal = self._working()
         if self.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
@@ -306,6 +349,14 @@ class DecisionService:
             self._record(journal, deployment, self._now(), [changed, *raised])
         await journal.durable()
         return changed.version
+
+    async def answer_clock(self, answer: events.ClockAnswer, who: str, why: str) -> None:
+        """Say which clock is right after the machine's has jumped."""
+        journal = self._working()
+        with _changing(journal):
+            self._timekeeping.answer(journal, answer, who, why, self._record)
+        await journal.durable()
+        self._timekeeping.recorded()
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:
@@ -329,9 +380,23 @@ class DecisionService:
         return self._found(name)
 
     async def settled(self, name: str) -> Deployment:
-        """The deployment of this name, once everything done so far is on disk."""
+        """The deployment of this name, once all done so far is on disk and in its report."""
         await self.durable()
-        return self.deployment(name)
+        return await self._reported(self.deployment(name))
+
+    async def all_settled(self) -> list[Deployment]:
+        """All deployments likewise; one whose schema is being changed as it was before."""
+        await self.durable()
+        return [await self._reported(each) for each in list(self.deployments.values())]
+
+    async def _reported(self, deployment: Deployment) -> Deployment:
+        """Have a wide policy's report made in a thread, once for all who wait for it."""
+        wanted = deployment.model_version
+        async with self._reporting[deployment.name]:
+            if not reports.fresh(deployment, wanted):
+                making = reports.making(deployment)
+                deployment.report = await self.workers.run("report", making)
+        return deployment
 
     def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
@@ -361,7 +426,13 @@ class DecisionService:
         """A decision as it was logged, and as the state of that time gives it."""
         await self.durable()
         entry = self.decision(decision_id)[0]
-        return await asyncio.to_thread(restoring.recompute, self.log, entry)
+        return await self.workers.run("recompute", restoring.recompute, self.log, entry)
+
+    async def export(self, name: str, path: Path) -> None:
+        """Write all decisions of a deployment and their rewards to a Parquet file."""
+        await self.durable()
+        self.deployment(name)
+        await self.workers.run("export", write_parquet, self.log, name, path)
 
 
 def _with_key(journal: Journal, name: str, key: str | None) -> Entry | None:

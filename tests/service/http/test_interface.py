@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from served import SPECIFICATION, Clock, at_once, create, decide, running
+from test_access import REQUESTS
 
 CHECKS = [
     not_a_server_error,
@@ -75,7 +77,7 @@ def test_no_request_makes_the_service_fail(path: Path, examples: int) -> None:
         create(client, reward_wait=10, rewards="sum")
         decide(client)
         statuses = send_all(client, examples)
-        assert len(statuses) == 18
+        assert len(statuses) == len(REQUESTS) - 1  # metrics are not of the interface
         assert all(seen & {200, 201} for name, seen in statuses.items() if name[:3] == "GET")
         assert client.get("/readyz").status_code == 200
         policies = client.get("/v1/policies").json()
@@ -114,6 +116,27 @@ def test_refusals_are_problems(client: TestClient[Any], url: str, status: int) -
     assert answer.status_code == status
     assert answer.json()["status"] == status
     assert answer.json()["detail"]
+
+
+def test_every_operation_says_that_it_needs_a_key_and_whose(client: TestClient[Any]) -> None:
+    document = client.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    told = {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    for (method, path), operation in told.items():
+        assert operation["security"] == [{"key": []}], path
+        role = re.search(r" Role: (reader|decider|admin)\.$", operation["description"])
+        assert role, (method, path)
+    needed = {
+        (method, url.replace("dose:1", "{decision_id}").replace("/dose", "/{policy}")): role
+        for role, method, url, _ in REQUESTS
+        if url != "/metrics"
+    }
+    for place, role in needed.items():
+        assert told[place]["description"].endswith(f"Role: {role}.")
 
 
 @pytest.mark.parametrize("url", ["/healthz", "/readyz"])

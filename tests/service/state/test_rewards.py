@@ -111,21 +111,6 @@ def test_waits_end_without_requests(start: Start, clock: Clock) -> None:
         assert view(client)["defaulted"] == 1
 
 
-def test_a_clock_that_goes_back_ends_no_wait_and_keeps_order(start: Start, clock: Clock) -> None:
-    with start() as client:
-        create(client, reward_wait=10)
-        decide(client)
-    clock.now -= 5000
-    with start() as client:
-        second = decide(client)
-        assert second["at"] == 1_000_000.0  # time stands still until the clock has caught up
-        clock.now += 5005
-        assert reward(client, second["decision_id"], 1.0) == "counted"
-        clock.now += 6
-        assert view(client)["pending"] in (0, 1)
-        assert reward(client, "dose:1", 1.0) == "late"
-
-
 def test_sums_of_parts(start: Start, clock: Clock) -> None:
     with start() as client:
         create(client, reward_wait=10, rewards="sum", default_reward=-1.0)

@@ -11,6 +11,8 @@ from litestar import Request, Response
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import assets, forms, standing, wording
+from greedyfirst.service.http.clock import clock_view
+from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.middleware import caller_of
 
 #: Of handlers whose answers are pages.
@@ -45,6 +47,7 @@ def page(
         caller=caller_of(request),
         token=forms.token(request),
         here=request.url.path,
+        clock=clock_view(service_of(request.app.state)),
         **content,
     )
     return Response(text, status_code=status, media_type="text/html")

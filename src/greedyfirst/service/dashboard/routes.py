@@ -12,13 +12,22 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
 from greedyfirst.policies.greedy_first import ANSWERS
-from greedyfirst.service.dashboard import assets, forms, reference, signing, standing, wording
+from greedyfirst.service.dashboard import (
+    assets,
+    clock_form,
+    forms,
+    reference,
+    signing,
+    standing,
+    wording,
+)
 from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import DiversityView
 from greedyfirst.service.http.middleware import (
     admit_to_policy,
@@ -39,9 +48,8 @@ _LONGEST = {"who": 200, "why": 2000}
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
     """All policies; one whose schema is being changed stands as before."""
-    service = service_of(state)
-    await service.durable()
-    policies = [views.policy_view(each) for each in seen(request, service.deployments)]
+    settled = {each.name: each for each in await service_of(state).all_settled()}
+    policies = [views.policy_view(each) for each in seen(request, settled)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 
@@ -56,7 +64,7 @@ async def policy_page(
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)
-    await service.durable()
+    await service.settled(policy)
     return _policy_page(request, service, policy, answered=answered, before=before)
 
 
@@ -135,7 +143,7 @@ async def answer_alarm(
         await service.administer(policy, resolved, key)
     except (InvalidError, ConflictError) as error:
         refused = fields | {"problem": error.sentence}
-        await service.durable()
+        await service.settled(policy)
         return _policy_page(request, service, policy, status=error.status, refused=refused)
     return Redirect(f"/policies/{policy}?answered={quote(key)}", status_code=303)
 
@@ -186,7 +194,8 @@ async def decision_page(
     view = service.decision_view(decision_id)
     again = None
     if request.url.path.endswith("/again"):
-        again = await service.recompute(decision_id)
+        with long_job(request):
+            again = await service.recompute(decision_id)
     return page(
         request,
         "decision.html",
@@ -216,6 +225,7 @@ router = Router(
         _for_readers,
         access_page,
         answer_alarm,
+        clock_form.answer_clock,
         signing.sign_in_page,
         signing.sign_in,
         signing.sign_out,

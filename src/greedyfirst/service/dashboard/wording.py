@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.http.messages import AuditEntry
 from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.state.timekeeping import duration
 
 PROBLEMS = {
     403: "This is not allowed",
@@ -178,6 +179,23 @@ def happened(entry: AuditEntry) -> str:
             return f"The arm {arm} was retired."
         case "imported":
             return f"{count(event['rows'])} rows from elsewhere were learned."
+        case "clock_jumped":
+            if not event["offset"]:
+                return "The machine’s clock agrees with the service’s again."
+            where = "ahead of" if event["offset"] > 0 else "behind"
+            return (
+                f"The machine’s clock was {duration(abs(event['offset']))} {where} the service’s."
+            )
+        case "clock_answered":
+            return {
+                "follow": "The service’s clock follows the machine’s; waits moved with it.",
+                "passed": "The service’s clock follows the machine’s: so much time has passed.",
+                "keep": "The service’s clock goes on as it is.",
+            }[event["answer"]]
+        case "waits_moved":
+            by = duration(abs(event["seconds"]))
+            where = "ahead" if event["seconds"] > 0 else "back"
+            return f"The clock was set {by} {where}; waits for rewards moved with it."
         case "restored":
             return (
                 f"The log was put back from a backup of {count(event['entries'])} entries; what "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from litestar.openapi.spec import Components, SecurityScheme
 from greedyfirst.service import dashboard
 from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
-from greedyfirst.service.http import audit, decisions, policies
+from greedyfirst.service.http import audit, clock, decisions, policies
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
+from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import (
     Access,
@@ -34,7 +35,9 @@ from greedyfirst.service.http.middleware import (
     needs,
     reason_of,
 )
+from greedyfirst.service.http.observations import Observations
 from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
@@ -54,12 +57,12 @@ async def healthz() -> dict[str, str]:
 
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def readyz(state: State) -> Response[dict[str, Any]]:
-    """Requests can be answered; warnings are for people."""
+    """Requests can be answered; what a person should look at all the same."""
     ready = state.service.ready
-    content: dict[str, Any] = {"status": "ready" if ready else "not ready"}
-    if warnings := state.service.warnings():
-        content["warnings"] = warnings
-    return Response(content, status_code=200 if ready else 503)
+    return Response(
+        {"status": "ready" if ready else "not ready", "warnings": state.service.warnings()},
+        status_code=200 if ready else 503,
+    )
 
 
 @get("/openapi.json", include_in_schema=False)
@@ -94,7 +97,7 @@ def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Res
         msgspec.json.encode({"status": status, "detail": sentence}),
         status_code=status,
         media_type="application/json",
-        headers={"Retry-After": "1"} if status == 503 else {},
+        headers={"Retry-After": "1"} if status in (429, 503) else {},
     )
 
 
@@ -118,7 +121,10 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    path = request.url.path
+    _log.error(
+        "%s %s failed", request.method, path, exc_info=error, extra={"event": "request_failed"}
+    )
     return _problem(request, 500, "something went wrong in the service; its log has the details")
 
 
@@ -132,6 +138,9 @@ def make_application(
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
     body_seconds: float = BODY_SECONDS,
+    proxies: Sequence[str] = (),
+    access_log: bool = False,
+    connections: Callable[[], int | None] = lambda: None,
 ) -> Litestar:
     """The application.
 
@@ -149,7 +158,14 @@ def make_application(
         Names that requests may use for this service; None for any.
     per_second, most_bytes, body_seconds
         Limits of a client's requests, of a request's body, and of the time that the body takes.
+    proxies
+        Addresses whose word about the client's address and scheme is taken.
+    access_log
+        Whether the daily work is in the access log too, not only what is seldom or refused.
+    connections
+        How many are open; None if nobody knows.
     """
+    observations = Observations(all_requests=access_log)
     watch = KeyWatch(access, keys_in)
     trail = AccessTrail(service, watch)
     anchoring = Anchoring(service, anchors)
@@ -158,7 +174,11 @@ def make_application(
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         await service.start()
         watch.start()
-        keeping = [asyncio.create_task(each.keep()) for each in (trail, anchoring)]
+        keeping = [
+            asyncio.create_task(trail.keep()),
+            asyncio.create_task(anchoring.keep()),
+            asyncio.create_task(observations.keep_counting()),
+        ]
         try:
             yield
         finally:
@@ -175,6 +195,7 @@ def make_application(
         *policies.HANDLERS,
         *decisions.HANDLERS,
         *policies.FURTHER_HANDLERS,
+        *clock.HANDLERS,
         *audit.HANDLERS,
     ]
     app = Litestar(
@@ -192,7 +213,8 @@ def make_application(
                 "service": service,
                 "access": access,
                 "trail": trail,
-                "metrics": ServiceMetrics(service),
+                "metrics": ServiceMetrics(service, observations, connections),
+                "long_jobs": LongJobs(),
             }
         ),
         exception_handlers={
@@ -227,5 +249,7 @@ def make_application(
         body_seconds,
         trail.refused,
         service.head,
+        observations,
+        Proxies(proxies) if proxies else None,
     )
     return app

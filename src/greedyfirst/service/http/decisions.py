@@ -11,13 +11,14 @@ from litestar.params import FromPath
 from litestar.types import ASGIApp
 
 from greedyfirst.service.http.bodies import parse, read_body
+from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
     DecisionRequest,
     ReplayView,
     RewardAnswer,
     RewardRequest,
 )
-from greedyfirst.service.http.middleware import admit, needs
+from greedyfirst.service.http.middleware import NEEDS, admit, needs
 from greedyfirst.service.http.openapi import plain_operation
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
@@ -59,6 +60,7 @@ class StructResponse:
     operation_class=plain_operation(
         DecisionRequest, Decision, {"policy": "path", "Idempotency-Key": "header"}
     ),
+    opt={NEEDS: "decider"},
 )
 async def decide(request: Request[Any, Any, Any]) -> ASGIApp:
     """Choose an arm for a context."""
@@ -77,6 +79,7 @@ async def decide(request: Request[Any, Any, Any]) -> ASGIApp:
 @put(
     "/decisions/{decision_id:str}/reward",
     operation_class=plain_operation(RewardRequest, RewardAnswer, {"decision_id": "path"}),
+    opt={NEEDS: "decider"},
 )
 async def reward(request: Request[Any, Any, Any]) -> ASGIApp:
     """Give a decision its reward."""
@@ -98,9 +101,12 @@ async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView
 
 
 @get("/decisions/{decision_id:str}/replay", guards=[needs("reader")])
-async def replay(state: State, decision_id: FromPath[str]) -> ReplayView:
+async def replay(
+    request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
+) -> ReplayView:
     """Make a decision again from the log."""
-    logged, recomputed = await service_of(state).recompute(decision_id)
+    with long_job(request):
+        logged, recomputed = await service_of(state).recompute(decision_id)
     return ReplayView(logged=logged, replayed=recomputed, same=logged == recomputed)
 
 

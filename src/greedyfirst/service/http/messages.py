@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from greedyfirst.policies.greedy_first.report import Measure
-from greedyfirst.service.log.events import Alarmed, Decision, HistoryRow
+from greedyfirst.service.log.events import Alarmed, ClockAnswer, Decision, HistoryRow
 from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import (
@@ -78,6 +78,32 @@ class SchemaRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     why: Reason
     intercept: bool = True
     backfill: dict[str, Any] = msgspec.field(name="fill", default_factory=dict)
+
+
+class ClockRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which clock is right, after the machine's has jumped.
+
+    "follow": stamps follow the machine's clock, and waits for rewards are moved with them, so that
+    none ends or lengthens; "passed": stamps follow, and the difference counts as time waited;
+    "keep": the service's time goes on as it is.
+    """
+
+    answer: ClockAnswer
+    who: Person
+    why: Reason
+
+
+class ClockView(Struct, frozen=True, kw_only=True):
+    """The service's time, and how far the machine's clock is from it."""
+
+    #: Seconds since 1970, as the service's stamps have them.
+    now: float
+    #: Seconds by which the machine's clock is ahead.
+    offset: float
+    #: What a person should answer, null if nothing.
+    question: str | None
+    #: Whether no wait for a reward ends before that.
+    waits_held: bool
 
 
 #: What the interface calls a history.

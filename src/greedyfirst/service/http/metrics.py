@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from greedyfirst.service.http.observations import Observations
 from greedyfirst.service.service import DecisionService
+from greedyfirst.version import __version__
 
 #: A floating-point number holds so many exactly.
 _SEAL_BYTES = 6
@@ -18,8 +21,15 @@ _SEAL_BYTES = 6
 class ServiceMetrics(Collector):
     """Counts that survive a restart, since they come from the log."""
 
-    def __init__(self, service: DecisionService) -> None:
-        self._service = service
+    def __init__(
+        self,
+        service: DecisionService,
+        observations: Observations,
+        connections: Callable[[], int | None],
+    ) -> None:
+        self._service, self._observations = service, observations
+        self._connections = connections
+        self._started = time.time()
         self._registry = CollectorRegistry()
         self._shown: frozenset[str] | None = None
         self._registry.register(self)
@@ -35,6 +45,8 @@ class ServiceMetrics(Collector):
         ready = GaugeMetricFamily("greedyfirst_ready", "1 if requests can be met")
         ready.add_metric([], float(service.ready))
         yield ready
+        yield from self._process()
+        yield from self._observations.metrics()
         head = service.head()
         if head is not None:
             yield CounterMetricFamily("greedyfirst_log_entries", "Entries of the log", head.seq)
@@ -72,3 +84,38 @@ class ServiceMetrics(Collector):
             for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
                 pulls.add_metric([name, arm], float(pulled))
         yield from (decisions, rewards, pending, alarms, pulls, mismatches)
+
+    def _process(self) -> Iterator[Metric]:
+        """Of the process and its machine; these begin anew with each start."""
+        service = self._service
+        version = GaugeMetricFamily("greedyfirst_info", "The release", labels=["version"])
+        version.add_metric([__version__], 1.0)
+        yield version
+        numbers: dict[str, tuple[str, float | None]] = {
+            "start_time_seconds": ("When the process started, since 1970", self._started),
+            "restore_seconds": (
+                "Seconds that making the state from the log took, last time",
+                service.restore_seconds,
+            ),
+            "clock_offset_seconds": (
+                "Seconds by which the machine's clock is ahead of the service's",
+                service.clock.offset,
+            ),
+            "warnings": (
+                "What a person should look at, named by /readyz",
+                len(service.warnings()),
+            ),
+            "wal_bytes": ("Bytes of the log's write-ahead file", service.wal_bytes),
+            "open_connections": ("Connections that are open", self._connections()),
+        }
+        for name, (text, value) in numbers.items():
+            if value is not None:
+                gauge = GaugeMetricFamily(f"greedyfirst_{name}", text)
+                gauge.add_metric([], value)
+                yield gauge
+        jobs = GaugeMetricFamily(
+            "greedyfirst_long_jobs", "Long jobs that run or wait", labels=["kind"]
+        )
+        for kind, count in service.workers.jobs.items():
+            jobs.add_metric([kind], count)
+        yield jobs

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
-from litestar.handlers import BaseRouteHandler
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, NotFoundError
 from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
+from greedyfirst.service.http.observations import Observations
+from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.sessions import Sessions
 from greedyfirst.service.log.access_keys import AccessKey
 from greedyfirst.service.log.entries import Head
@@ -205,20 +207,27 @@ class Middleware:
         body_seconds: float,
         refused: Callable[[str, str, str | None], None],
         head: Callable[[], Head | None],
+        observations: Observations,
+        proxies: Proxies | None,
     ) -> None:
         self._refused, self._head = refused, head
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         self._timeout = BodyTimeout(body_seconds)
+        self._observations, self._proxies = observations, proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Refuse, or pass on with the caller known."""
+        """Answer, with headers that all answers have, and note how long it took."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        began, status = time.perf_counter(), 0
+        observed = self._observations
 
         async def send_with_headers(message: Any) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
                 more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
@@ -228,32 +237,49 @@ class Middleware:
             await send(message)
 
         headers = dict(scope["headers"])
+        if self._proxies is not None:
+            self._proxies.believe(scope, headers)
+        observed.in_flight += 1
+        try:
+            await self._answer(scope, receive, send_with_headers, headers)
+        finally:
+            observed.in_flight -= 1
+            seconds = time.perf_counter() - began
+            caller = scope.get("state", {}).get(_CALLER)
+            who = "" if caller is None else caller.name
+            route, client = scope.get("path_template", ""), _client(scope)
+            noted = time.time(), seconds, scope["method"], route, status, who, client
+            observed.seen.append(noted)
+
+    async def _answer(
+        self, scope: Any, receive: Any, send: Any, headers: dict[bytes, bytes]
+    ) -> None:
+        """Refuse, or pass on with the caller known."""
         host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
             sentence = f"this service is not known as {host[:100]!r}; see serve --name"
-            await _refuse(send_with_headers, headers, 421, sentence)
+            await _refuse(send, headers, 421, sentence)
             return
         if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
             self._refused(_client(scope), "other site", None)
-            await _refuse(send_with_headers, headers, 403, "requests from other sites are refused")
+            await _refuse(send, headers, 403, "requests from other sites are refused")
             return
         key = _key(headers)
         if key is None and b"cookie" in headers:
             caller = self._access.visitor(_session(headers))
         else:
             caller = self._access.caller(key)
-        client = _client(scope) if caller is None else caller.name
-        if not self._rate.admits(client):
-            await _refuse(send_with_headers, headers, 429, "too many requests; wait a second")
-            return
         state = scope.setdefault("state", {})
         state[_CALLER] = caller
+        if not self._rate.admits(_client(scope) if caller is None else caller.name):
+            await _refuse(send, headers, 429, "too many requests; wait a second")
+            return
         if caller is None:
             state[_REASON] = self._access.reason(key)
         if scope["method"] not in _READS:
             receive = self._timeout.limited(receive)
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send)
 
 
 def _client(scope: Any) -> str:
@@ -334,6 +360,10 @@ def signed(connection: ASGIConnection[Any, Any, Any, Any], who: str) -> str:
     return f"{who} (key {caller.name})" if caller and caller.name else who
 
 
+#: The option of a handler that calls :func:`admit` itself: the role.
+NEEDS = "needs"
+#: The roles of the guards that :func:`needs` has made.
+_roles: dict[Any, str] = {}
 Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitable[None]]
 
 
@@ -371,4 +401,12 @@ def needs(role: str, *, of_all_policies: bool = False) -> Guard:
                 f"the key {caller.name!r} may not do this: it is good for {named} only"
             )
 
+    _roles[guard] = role
     return guard
+
+
+def needed_role(handler: HTTPRouteHandler) -> str | None:
+    """The role that a route needs: by its guard, or as a handler says that admits by itself."""
+    named = [_roles[guard] for guard in handler.resolve_guards() if guard in _roles]
+    role: str | None = named[0] if named else handler.opt.get(NEEDS)
+    return role

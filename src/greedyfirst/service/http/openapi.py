@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 from litestar import Litestar
 from litestar.openapi.spec import Operation, RequestBody
+from litestar.routes import HTTPRoute
 
 from greedyfirst.service.http.messages import (
     AuditEntry,
+    ClockView,
     Course,
     DiversityView,
     HeadView,
@@ -20,11 +22,13 @@ from greedyfirst.service.http.messages import (
     RewardAnswer,
     SchemaAnswer,
 )
+from greedyfirst.service.http.middleware import needed_role
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
 
 _ANSWERS = [
     AuditEntry,
+    ClockView,
     Course,
     Decision,
     DecisionView,
@@ -81,13 +85,29 @@ def document_of(app: Litestar) -> dict[str, Any]:
     document["components"]["schemas"] |= components
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
     refusal = {"description": "Refused", "content": {"application/json": problem}}
-    for path in document["paths"].values():
-        for operation in path.values():
+    roles = _roles(app)
+    for place, path in document["paths"].items():
+        for method, operation in path.items():
+            role = roles[place, method.upper()]
+            operation["security"] = [{"key": []}]
+            operation["description"] = f"{operation['description']} Role: {role}."
             operation["responses"].pop("400", None)
             operation["responses"] |= {"4XX": refusal, "503": refusal}
     create = document["paths"]["/v1/policies"]["post"]["responses"]
     create["200"] = create["201"] | {"description": "It is there already"}
     return document
+
+
+def _roles(app: Litestar) -> dict[tuple[str, str], str]:
+    """The role that each route needs, by path and method."""
+    return {
+        (route.path_format, str(method)): role
+        for route in app.routes
+        if isinstance(route, HTTPRoute)
+        for handler in route.route_handlers
+        for method in handler.http_methods
+        if (role := needed_role(handler)) is not None
+    }
 
 
 def _inlined(kind: type) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from litestar.response import File
 from greedyfirst.service.http import views
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
     ArmRequest,
     AuditEntry,
@@ -32,7 +32,6 @@ from greedyfirst.service.http.messages import (
 from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import body_of
 from greedyfirst.service.log import events
-from greedyfirst.service.log.export import write_parquet
 from greedyfirst.service.state.administration import Action
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment
@@ -48,7 +47,7 @@ async def _administer(state: State, policy: str, action: Action, key: str | None
     """Do what an administrator asks for; the deployment after it."""
     service = service_of(state)
     await service.administer(policy, action, key)
-    return service.deployment(policy)
+    return await service.settled(policy)
 
 
 @post(
@@ -61,18 +60,19 @@ async def create_policy(
 ) -> Response[PolicyView]:
     """Create a policy: 201, or 200 if it is there already."""
     specification = parse(body, Specification)
+    service = service_of(state)
     caller = caller_of(request)
     who = caller.name if caller and caller.name else None
-    deployment, new = await service_of(state).create(specification, who)
+    _, new = await service.create(specification, who)
+    deployment = await service.settled(specification.name)
     return Response(views.policy_view(deployment), status_code=201 if new else 200)
 
 
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
     """All policies of the key; one whose schema is being changed stands as before."""
-    service = service_of(state)
-    await service.durable()
-    return [views.policy_view(each) for each in seen(request, service.deployments)]
+    settled = {each.name: each for each in await service_of(state).all_settled()}
+    return [views.policy_view(each) for each in seen(request, settled)]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])
@@ -90,7 +90,9 @@ async def diversity(state: State, policy: FromPath[str]) -> DiversityView:
 @get("/policies/{policy:str}/course", guards=[needs("reader")])
 async def course(state: State, policy: FromPath[str]) -> Course:
     """How the policy has fared, at a few hundred points."""
-    history = (await service_of(state).settled(policy)).history
+    service = service_of(state)
+    await service.durable()
+    history = service.deployment(policy).history
     return Course(stride=history.stride, reward_sum=history.reward_sum, points=history.points)
 
 
@@ -209,14 +211,13 @@ async def audit(
     guards=[needs("reader")],
     media_type="application/vnd.apache.parquet",
 )
-async def export(state: State, policy: FromPath[str]) -> File:
+async def export(request: Request[Any, Any, Any], state: State, policy: FromPath[str]) -> File:
     """All decisions and their rewards as a Parquet file."""
-    service = service_of(state)
-    await service.settled(policy)
     with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
         path = Path(file.name)
     try:
-        await asyncio.to_thread(write_parquet, service.log, policy, path)
+        with long_job(request):
+            await service_of(state).export(policy, path)
     except BaseException:
         path.unlink()
         raise

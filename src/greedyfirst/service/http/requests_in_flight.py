@@ -9,11 +9,15 @@ from greedyfirst.service.http.middleware import ASGI
 
 
 class RequestsInFlight:
-    """The tasks of requests that an application has not answered yet."""
+    """The tasks of requests that an application has not answered yet, with their peers."""
 
     def __init__(self, app: ASGI) -> None:
         self._app = app
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[asyncio.Task[Any], tuple[str, int] | None] = {}
+
+    def peers(self) -> list[tuple[str, int] | None]:
+        """Address and port of those who wait for an answer; any thread may ask."""
+        return list(self.tasks.values())
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on."""
@@ -22,8 +26,8 @@ class RequestsInFlight:
             return
         task = asyncio.current_task()
         assert task is not None
-        self.tasks.add(task)
+        self.tasks[task] = scope.get("client")
         try:
             await self._app(scope, receive, send)
         finally:
-            self.tasks.discard(task)
+            del self.tasks[task]

@@ -19,11 +19,12 @@ from greedyfirst.service.http.messages import (
 from greedyfirst.service.log.entries import Entry, encode
 from greedyfirst.service.log.events import Imported
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.reports import report_of
 
 
 def policy_view(deployment: Deployment) -> PolicyView:
     """A policy and how it stands."""
-    report = deployment.agent.diversity()
+    report = report_of(deployment)
     counts = deployment.counts
     mode: Any = report.mode
     return PolicyView(
@@ -70,7 +71,7 @@ def _doing(deployment: Deployment, arm: ArmDiversity) -> Doing | None:
 
 def diversity_view(deployment: Deployment) -> DiversityView:
     """How diverse the samples are."""
-    report = deployment.agent.diversity()
+    report = report_of(deployment)
     mode: Any = report.mode
     return DiversityView(
         policy=deployment.name,

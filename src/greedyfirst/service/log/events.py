@@ -173,6 +173,39 @@ class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
     why: str
 
 
+#: "follow": stamps follow the machine's clock, and waits are moved with them; "passed": they follow
+#: it, and the difference counts as time waited; "keep": nothing changes.
+ClockAnswer = Literal["follow", "passed", "keep"]
+
+
+class ClockJumped(Event, frozen=True, kw_only=True, tag="clock_jumped"):
+    """The machine's clock has moved away from the service's, or back to it. Of the whole service.
+
+    ``offset`` is the seconds by which it is ahead, 0 when they agree again; with ``holds`` no wait
+    ends until a person has answered.
+    """
+
+    offset: float
+    holds: bool
+
+
+class ClockAnswered(Event, frozen=True, kw_only=True, tag="clock_answered"):
+    """A person said which clock is right; the service's was moved by ``moved`` seconds."""
+
+    answer: ClockAnswer
+    moved: float
+    who: str
+    why: str
+
+
+class WaitsMoved(Event, frozen=True, kw_only=True, tag="waits_moved"):
+    """The waits of a deployment's pending decisions were moved with the service's clock."""
+
+    seconds: float
+    who: str
+    why: str
+
+
 class Restored(Event, frozen=True, kw_only=True, tag="restored"):
     """The log was put back from a backup: what had been recorded after it is lost.
 
@@ -235,6 +268,9 @@ AnyEvent = (
     | ArmRetired
     | Imported
     | SchemaChanged
+    | ClockJumped
+    | ClockAnswered
+    | WaitsMoved
     | Restored
     | KeyChanged
     | SignedIn
@@ -242,5 +278,5 @@ AnyEvent = (
 )
 #: The daily work; all other events are in the audit list.
 DAILY = ("decided", "rewarded", "expired")
-#: The "policy" of events that belong to none: of keys, sign-ins, refusals.
+#: The "policy" of events that belong to none: of keys, sign-ins, refusals, the clock.
 SERVICE = ""

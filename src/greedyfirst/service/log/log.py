@@ -61,6 +61,9 @@ class Log(ReadableLog, Protocol):
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
 
+    def wal_bytes(self) -> int:
+        """Bytes that are on disk and not yet in the log's main file."""
+
     def check_place(self) -> object:
         """Raise LogFailedError if others would not find any more what is written."""
 

@@ -97,7 +97,8 @@ class SqliteLog(SqliteReader):
                     raise same_as.another_now()
                 check_wal(path)
                 # Requests read beside the thread that writes.
-                super().__init__(path, self._connection(path, vfs))
+                reader, beside = self._connection(path, vfs), self._connection(path, vfs)
+                super().__init__(path, reader, beside)
                 self._writer = self._connection(path, vfs)
                 self._copier = self._connection(path, vfs)
                 self._prepare()
@@ -272,12 +273,19 @@ class SqliteLog(SqliteReader):
         """The end of what is on disk."""
         return self._head
 
+    def wal_bytes(self) -> int:
+        """The size of the write-ahead log."""
+        try:
+            return Path(f"{self.path}-wal").stat().st_size
+        except OSError:
+            return 0
+
     # ---------------------------------------------------------------- the end
 
     def reopened(self) -> SqliteLog:
         """Open the same log again, after a failure; this one is closed first."""
         self._save_aside()
-        with self._reading:
+        with self._reading, self._reading_on:
             self._release()
         return SqliteLog(self.path, vfs=self._vfs, same_as=self)
 
@@ -298,7 +306,7 @@ class SqliteLog(SqliteReader):
         except (apsw.Error, LogFailedError) as error:
             _log.error("%s could not be brought into one file: %s", self.path, error)
             self._save_aside()
-        with self._reading:
+        with self._reading, self._reading_on:
             self._release()
 
     def _save_aside(self) -> None:

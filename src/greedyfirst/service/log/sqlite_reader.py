@@ -19,7 +19,7 @@ _COLUMNS = "seq, at, policy, kind, step, key, body"
 
 
 class SqliteReader:
-    """A log that is only read, through one connection.
+    """A log that is only read.
 
     Parameters
     ----------
@@ -27,13 +27,18 @@ class SqliteReader:
         The file, as errors name it.
     connection
         Where it is read.
+    beside
+        Where long reads are done, so that others need not wait for them; there too if not given.
     """
 
-    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+    def __init__(
+        self, path: Path, connection: apsw.Connection, beside: apsw.Connection | None = None
+    ) -> None:
         self.path = path
-        self._reader = connection
-        #: A connection serves one thread at a time: requests, and long reads beside them.
+        self._reader, self._long_reader = connection, beside or connection
+        #: A connection serves one thread at a time.
         self._reading = threading.Lock()
+        self._reading_on = self._reading if beside is None else threading.Lock()
 
     @property
     def connection(self) -> apsw.Connection:
@@ -58,10 +63,13 @@ class SqliteReader:
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries, a few hundred at a time."""
         while True:
-            found = self._select(
-                "policy = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT 500",
-                (policy, after, before or 2**62),
-            )
+            with disk(self.path), self._reading_on:
+                rows = self._long_reader.execute(
+                    f"SELECT {_COLUMNS} FROM entries WHERE policy = ? AND seq > ? AND seq < ? "
+                    "ORDER BY seq LIMIT 500",
+                    (policy, after, before or 2**62),
+                )
+                found = [Entry(*row) for row in rows]
             if not found:
                 return
             yield from found

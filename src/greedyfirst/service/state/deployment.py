@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.links import Identity
+from greedyfirst.policies.greedy_first import DiversityReport
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
@@ -74,6 +75,8 @@ class Deployment:
         self.history = History()
         #: Alarms that nobody has answered yet, by arm.
         self.open_alarms: dict[str, events.Alarmed] = {}
+        #: The newest report of its diversity, with the model's version then: a cache.
+        self.report: tuple[int, DiversityReport] | None = None
         #: Of each time that the log was put back from a backup: the first decision after it, and
         #: how ids end since then.
         self.tags: list[tuple[int, str]] = []
@@ -247,6 +250,11 @@ class Pending:
     def oldest(self) -> tuple[int, float]:
         """The one that was made first, and when; there must be one."""
         return self._steps[self._first], self._times[self._first]
+
+    def move(self, seconds: float) -> None:
+        """All were made so many seconds later."""
+        times = np.frombuffer(self._times, np.float64)
+        times += seconds
 
     def columns(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatArray]:
         """A copy: steps and times."""

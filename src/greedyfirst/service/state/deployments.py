@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -38,6 +39,7 @@ class Deployments:
         self.latest = 0.0
         #: Entries until the next snapshot, of deployments that have had some since the opening.
         self.entries_left: dict[str, int] = {}
+        self.restore_seconds = 0.0
         self._upkeep: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
 
@@ -46,11 +48,13 @@ class Deployments:
         """Whether events can be recorded."""
         return self.journal is not None and self.journal.failure is None
 
-    async def start(self, look_after: Callable[[Journal, Deployment], None]) -> None:
-        """Open the log; call ``look_after`` every second for each deployment."""
+    async def start(
+        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+    ) -> None:
+        """Open the log; call ``opened`` whenever it is, and ``look_after`` every second."""
         if self._upkeep is None:
-            await self._open()
-            self._upkeep = asyncio.create_task(self._keep_up(look_after))
+            opened(await self._open())
+            self._upkeep = asyncio.create_task(self._keep_up(opened, look_after))
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
@@ -62,26 +66,31 @@ class Deployments:
                 self.journal.keep(name, save(deployment))
         self._close()
 
-    async def _keep_up(self, look_after: Callable[[Journal, Deployment], None]) -> None:
-        """Look after the deployments, and open the log again after a failure."""
+    async def _keep_up(
+        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+    ) -> None:
+        """Have the deployments looked after, and open the log again after a failure."""
         while not self._ended.is_set():
             try:
                 if self.journal is not None and self.journal.failure is None:
                     self._check_place(self.journal)
-                    for deployment in list(self.by_name.values()):
-                        look_after(self.journal, deployment)
+                    look_after(self.journal)
                 else:
                     if self.journal is not None:
                         self.journal.close()
                         self.journal = None
-                    await self._open()
-                    _log.warning("the log could be opened again; going on")
+                    opened(await self._open())
+                    _log.warning(
+                        "the log could be opened again; going on", extra={"event": "log_reopened"}
+                    )
             except (LogFailedError, DamagedLogError) as error:
                 if str(error) != self.problem:
-                    _log.error("%s", error)
+                    _log.error("%s", error, extra={"event": "log_failed"})
                 self.problem = str(error)
             except Exception:
-                _log.exception("the state could not be made from the log")
+                _log.exception(
+                    "the state could not be made from the log", extra={"event": "restore_failed"}
+                )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _PAUSE)
 
@@ -93,15 +102,23 @@ class Deployments:
             journal.fail(str(error))
             raise
 
-    async def _open(self) -> None:
+    async def _open(self) -> Journal:
         """Open the log and restore every deployment."""
+        began = time.monotonic()
         log, self.by_name, keys = await asyncio.to_thread(self._restored)
+        self.restore_seconds = time.monotonic() - began
+        _log.info(
+            "%d policies were restored in %.2f s",
+            *(len(self.by_name), self.restore_seconds),
+            extra={"event": "restored", "fields": {"policies": len(self.by_name)}},
+        )
         self.journal, self._log, self.problem = Journal(log, keys), log, None
         self.latest = max(self.latest, self.journal.latest)
         self.entries_left.clear()
         for name, deployment in self.by_name.items():
             deployment.recall = self.recall_of(name)
         gc.freeze()  # what is here stays: the collector need not look at it again
+        return self.journal
 
     def _restored(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
         log = self._open_log() if self._log is None else self._log.reopened()

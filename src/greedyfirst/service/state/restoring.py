@@ -81,6 +81,8 @@ def _apply(deployment: Deployment, log: ReadableLog, entry: Entry) -> None:
                 alarms.close(deployment, event)
             case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.Imported():
                 administration.apply(deployment, event, at)
+            case events.WaitsMoved():
+                deployment.pending.move(event.seconds)
             case events.SchemaChanged():
                 past = past_of(log, entry.policy, entry.seq)
                 adopt(deployment, relearned(deployment, event, past))
