@@ -154,8 +154,20 @@ def test_a_person_asks_for_an_arm_that_starves(client, policy):
     assert client.policy(policy)["open_alarms"] == []
     decision = client.decide(policy, PATIENT, eligible_arms=["high"])
     assert (decision.mode, decision.explored_arms) == ("explored", ("high",))
-    with pytest.raises(ConflictError, match="arm 'high' is explored already"):
-        client.resolve(policy, "high", "explore_arm", **BY)
+    with pytest.raises(ConflictError, match=r"alarm 1 was answered by .*: explore_arm"):
+        client.resolve(policy, "high", "hold", **BY)
+    assert alarm["number"] == 1
+    client.resolve(policy, "high", "hold", alarm=1, change=True, **BY)
+    assert client.audit(policy)[0]["event"]["before"] == "explore_arm"
+
+
+def test_an_arm_is_put_back(client, policy):
+    client.retire_arm(policy, "high", **BY)
+    arms = client.reinstate_arm(policy, "high", **BY)["arms"]
+    assert [arm["in_use"] for arm in arms] == [True, True]
+    for wrong_alarm in (0, "1", 1.5):
+        with pytest.raises(ValueError, match="alarm must be a whole number"):
+            client.resolve(policy, "high", "hold", alarm=wrong_alarm, **BY)
 
 
 def test_an_answer_of_release_0_1_is_a_decision():

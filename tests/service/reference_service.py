@@ -47,6 +47,9 @@ class Reference:
         self.counts = dict.fromkeys(["late", "defaulted", "missing", "imported"], 0)
         #: Arms with an alarm that nobody has answered.
         self.open: set[str] = set()
+        #: Arms whose newest alarm a person has answered, or the policy itself.
+        self.by_person: set[str] = set()
+        self.by_policy: set[str] = set()
         self.arms = ("a", "b", "c")
         self.agent = self._new_agent(self.arms)
 
@@ -135,8 +138,11 @@ class Reference:
                 self.open.remove(each.name)
                 self.agent.watch_again(each.name)
             elif each.tripped_at is not None and each.tripped_at != was:
+                self.by_person.discard(each.name)
+                self.by_policy.discard(each.name)
                 if each.explored:
                     self.agent.watch_again(each.name, anew=False)
+                    self.by_policy.add(each.name)
                 else:
                     self.open.add(each.name)
 
@@ -145,14 +151,21 @@ class Reference:
             self._update(context, arm, value, 0)
         self.counts["imported"] += len(rows)
 
-    def resolve(self, arm: str, resolution: str) -> int:
+    def resolve(self, arm: str, resolution: str, change: bool) -> int:
         if arm not in self.agent.arm_names:
             return 404
-        if resolution == "drop" and (self.in_use == [arm] or arm not in self.in_use):
+        if arm not in self.in_use or (arm in self.by_person and not change):
+            return 409
+        if resolution == "drop" and self.in_use == [arm]:
             return 409
         if resolution.startswith("explore") and not self._can_explore(arm, resolution):
             return 409
+        answered = (self.open if resolution == "explore" else self.open & {arm}) | (
+            self.by_policy & {arm}
+        )
         self._do(lambda: self._resolve(arm, resolution))
+        self.by_person |= answered
+        self.by_policy -= answered
         return 201
 
     def _can_explore(self, arm: str, resolution: str) -> bool:
@@ -184,6 +197,14 @@ class Reference:
         self.agent.retire_arm(arm)
         self.open.discard(arm)
 
+    def reinstate(self, arm: str) -> int:
+        if arm not in self.agent.arm_names:
+            return 404
+        if arm in self.in_use:
+            return 409
+        self._do(lambda: self.agent.reinstate_arm(arm))
+        return 201
+
     def add(self, arm: str) -> int:
         if arm in self.agent.arm_names:
             return 409
@@ -195,8 +216,10 @@ class Reference:
         self.version = 2
         self.agent = self._new_agent(self.arms)
         self.open.clear()
+        settled = set(self.by_person), set(self.by_policy)
         for act in self.past:
             act()
+        self.by_person, self.by_policy = (arms - self.open for arms in settled)
 
     def expected_view(self) -> dict[str, Any]:
         """What the service must show of the policy."""

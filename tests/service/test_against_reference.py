@@ -144,10 +144,20 @@ class Requests(RuleBasedStateMachine):
         answer = self._post("retirements", {"arm": arm, **BY})
         assert answer.status_code == self.reference.retire(arm), answer.text
 
-    @rule(arm=names, resolution=st.sampled_from(["explore_arm", "explore", "drop", "hold"]))
-    def resolve(self, arm: str, resolution: str) -> None:
-        answer = self._post("resolutions", {"arm": arm, "resolution": resolution, **BY})
-        assert answer.status_code == self.reference.resolve(arm, resolution), answer.text
+    @rule(
+        arm=names,
+        resolution=st.sampled_from(["explore_arm", "explore", "drop", "hold"]),
+        change=st.booleans(),
+    )
+    def resolve(self, arm: str, resolution: str, change: bool) -> None:
+        asked = {"arm": arm, "resolution": resolution, "change": change, **BY}
+        answer = self._post("resolutions", asked)
+        assert answer.status_code == self.reference.resolve(arm, resolution, change), answer.text
+
+    @rule(arm=names)
+    def put_an_arm_back(self, arm: str) -> None:
+        answer = self._post("reinstatements", {"arm": arm, **BY})
+        assert answer.status_code == self.reference.reinstate(arm), answer.text
 
     @rule(rows=st.lists(st.tuples(contexts, names, values), min_size=1, max_size=8), w=numbers)
     def bring_history(self, rows: list[tuple[dict[str, Any], str, float]], w: float) -> None:

@@ -20,7 +20,7 @@ from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state.deployment import Deployment
-from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.restoring import count_alarms, restore
 from greedyfirst.service.state.snapshots import load
 
 WRITTEN = Path(__file__).parent / "release_0_1" / "log.db"
@@ -71,6 +71,7 @@ def test_its_snapshots_give_the_state_of_its_entries(old: Path, policy: str) -> 
         assert seq == ENTRIES
         saved = load(content, recall)
         assert saved is not None
+        count_alarms(saved, log, seq)
         again, last = restore(log, policy, snapshots=False)
         assert last <= ENTRIES
         assert view(saved) == view(again)
@@ -95,7 +96,7 @@ def view(deployment: Deployment) -> Any:
         (deployment.schema_version, deployment.model_version, deployment.backfill),
         [column.tolist() for column in deployment.pending.columns()],
         (deployment.parts, deployment.counts),
-        (deployment.history, deployment.open_alarms, deployment.mismatches),
+        (deployment.history, deployment.alarms, deployment.mismatches),
         (agent.decisions, agent.joined, agent.foreign, agent.arm_names, agent.dropped.tolist()),
         agent.diversity(),
     )

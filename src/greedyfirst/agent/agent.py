@@ -421,6 +421,25 @@ class Agent:
         if self._watch is not None:
             watch.leave_out(self._watch, retired, dropped=True)
 
+    def reinstate_arm(self, arm: int | str) -> None:
+        """Let a dropped or retired arm be chosen again.
+
+        What was learned of it stands. Greedy-First tests it as a new arm: t₀ rewards later.
+        """
+        number = self._arm(arm)
+        if not self.dropped[number]:
+            raise wrong("arm", arm, "an arm that has been dropped or retired")
+        self._dropped[number] = False
+        self._eligible[number] = 1.0
+        watched = self._watch
+        if watched is None:
+            return
+        watched.dropped[number] = False
+        if isinstance(watched, ArmWatch):
+            watched.explored[number] = self.options.explores_arms
+        watched.since[number] = watched.clock
+        phases.watch_again(watched, number, anew=True)
+
     def keep_greedy(self, arm: int | str) -> None:
         """Go on greedily in spite of this arm's alarm, and do not test it any more."""
         self._watched("keep_greedy")

@@ -136,10 +136,26 @@ class Client:
         return self._ask("GET", _policy(policy, "/diversity"), read=dict)
 
     def resolve(
-        self, policy: str, arm: str, resolution: str, *, who: str, why: str
+        self,
+        policy: str,
+        arm: str,
+        resolution: str,
+        *,
+        who: str,
+        why: str,
+        alarm: int | None = None,
+        change: bool = False,
     ) -> dict[str, Any]:
-        """Answer an alarm: "explore_arm" or "explore" all, "drop" the arm, "hold" on to greedy."""
-        body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
+        """Answer an alarm: "explore_arm" or "explore" all, "drop" the arm, "hold" on to greedy.
+
+        ``alarm`` is its number, left out the arm's newest one. An alarm is answered once:
+        ``change=True`` changes the answer that it has.
+        """
+        body: dict[str, Any] = {"arm": arm, "resolution": resolution, "who": who, "why": why}
+        if alarm is not None:
+            body["alarm"] = whole_number("alarm", alarm, at_least=1)
+        if change:
+            body["change"] = True
         return self._post(_policy(policy, "/resolutions"), body, read=dict)
 
     def add_arm(
@@ -153,6 +169,11 @@ class Client:
         """Retire an arm: it is chosen no more."""
         body = {"arm": arm, "who": who, "why": why}
         return self._post(_policy(policy, "/retirements"), body, read=dict)
+
+    def reinstate_arm(self, policy: str, arm: str, *, who: str, why: str) -> dict[str, Any]:
+        """Put a dropped or retired arm back: it may be chosen again."""
+        body = {"arm": arm, "who": who, "why": why}
+        return self._post(_policy(policy, "/reinstatements"), body, read=dict)
 
     def import_history(
         self, policy: str, rows: Iterable[Mapping[str, Any]], *, who: str, why: str

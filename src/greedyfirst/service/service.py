@@ -24,7 +24,7 @@ from greedyfirst.service.errors import (
     RequestError,
     UnavailableError,
 )
-from greedyfirst.service.log import entries, events
+from greedyfirst.service.log import events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
@@ -236,15 +236,16 @@ class DecisionService:
         return asked == recorded or asked.written_out() == recorded
 
     async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
-        """Answer an alarm, add or retire an arm, or import history."""
+        """Answer an alarm, add or retire an arm or put it back, or import history."""
         journal, deployment = self._working(), self._found(name)
         at = self._expire(journal, deployment)
         known = _with_key(journal, name, key)
         if known is None:
             with _changing(journal):
+                action = administration.settled(deployment, action)
                 caused = administration.apply(deployment, action, at)
                 self._record(journal, deployment, at, [action, *caused], key)
-        elif known.body != entries.encode(action):
+        elif not administration.is_same(known.event, action):
             raise InvalidError(_OTHER_REQUEST)
         await journal.durable()
 
@@ -266,8 +267,9 @@ class DecisionService:
         if self.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
         with _changing(journal):
-            raised = relearning.adopt(deployment, successor)
-            self._record(journal, deployment, self._now(), [changed, *raised])
+            at = self._now()
+            raised = relearning.adopt(deployment, successor, at)
+            self._record(journal, deployment, at, [changed, *raised])
         await journal.durable()
         return changed.version
 

@@ -128,7 +128,7 @@ def test_a_person_has_the_arm_of_the_alarm_explored(demo, browser):
     assert decide(demo, 0)["explored_arms"] == []
     opened(browser, f"{demo}/policies/dosing")
     alarm = browser.find_element(By.CSS_SELECTOR, ".alarm")
-    assert "Alarm: high dose" in alarm.text
+    assert "Alarm 1: high dose" in alarm.text
     assert "high dose starves: it gets too few samples" in alarm.text
     choices = [choice.text for choice in alarm.find_elements(By.CSS_SELECTOR, ".choice strong")]
     assert choices == [

@@ -123,8 +123,9 @@ def test_front_page_of_an_empty_log(tmp_path):
 def test_policy_page_shows_what_the_api_says(dose):
     words = Page(dose.get("/policies/dose")).words
     diversity = dose.get("/v1/policies/dose/diversity").json()
+    for alarm in diversity["open_alarms"]:
+        assert f"Alarm {alarm['number']}: {alarm['arm']}" in words
     for arm in diversity["arms"]:
-        assert f"Alarm: {arm['name']}" in words
         assert f"{arm['name']} alarm {arm['pulls']} " in words
     assert "Decisions 6 Rewards learned 4 Pending 2 Late 0 Missing 0 Defaulted 0" in words
     assert "after 2 rewards" in words

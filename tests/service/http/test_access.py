@@ -34,10 +34,11 @@ REQUESTS = [
     ("reader", "GET", "/metrics", None),
     ("decider", "POST", "/v1/policies/dose/decisions", {"context": CONTEXT}),
     ("decider", "PUT", "/v1/decisions/dose:1/reward", {"value": 1.0}),
-    ("admin", "POST", "/v1/policies", SPECIFICATION),
+    ("admin", "POST", "/v1/policies", SPECIFICATION | {"name": "other"}),
     ("admin", "POST", "/v1/policies/dose/resolutions", {"arm": "low", "resolution": "hold", **BY}),
     ("admin", "POST", "/v1/policies/dose/arms", {"arm": "middle", **BY}),
     ("admin", "POST", "/v1/policies/dose/retirements", {"arm": "low", **BY}),
+    ("admin", "POST", "/v1/policies/dose/reinstatements", {"arm": "gone", **BY}),
     (
         "admin",
         "POST",
@@ -61,8 +62,10 @@ def bearer(key: str) -> dict[str, str]:
 def guarded(start: Start) -> Iterator[TestClient[Any]]:
     with start(access=ACCESS) as client:
         client.headers.update(bearer(KEYS["admin"]))
-        create(client)
+        create(client, arms=["low", "high", "gone"])
         decide(client)
+        gone = client.post("/v1/policies/dose/retirements", json={"arm": "gone", **BY})
+        assert gone.status_code == 201
         del client.headers["Authorization"]
         yield client
 

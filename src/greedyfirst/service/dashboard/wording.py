@@ -171,11 +171,15 @@ def happened(entry: AuditEntry) -> str:
             after = count(event["rewards"])
             return f"{arm} has enough samples again, after {after} rewards.{closed}"
         case "resolved":
-            return f"{ANSWERS[event['resolution']].resolved} ({arm})."
+            changed = event.get("before")
+            was = f" Before that the answer was: {ANSWERS[changed].name}." if changed else ""
+            return f"{ANSWERS[event['resolution']].resolved} ({arm}).{was}"
         case "arm_added":
             return f"The arm {arm} was added."
         case "arm_retired":
             return f"The arm {arm} was retired."
+        case "arm_reinstated":
+            return f"The arm {arm} was put back: it may be chosen again."
         case "imported":
             return f"{count(event['rows'])} rows from elsewhere were learned."
         case _:

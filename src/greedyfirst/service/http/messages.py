@@ -43,6 +43,10 @@ class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     resolution: AnswerName
     who: Person
     why: Reason
+    #: The number of the alarm that is answered; left out, it is the arm's newest one.
+    alarm: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    #: Whether an answer that was given before is to be changed.
+    change: bool = False
 
 
 class ArmRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +60,14 @@ class ArmRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class RetirementRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An arm that is to be chosen no more."""
+
+    arm: Label
+    who: Person
+    why: Reason
+
+
+class ReinstatementRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An arm that had been dropped or retired, and may be chosen again."""
 
     arm: Label
     who: Person

@@ -24,6 +24,7 @@ from greedyfirst.service.http.messages import (
     DiversityView,
     HistoryRequest,
     PolicyView,
+    ReinstatementRequest,
     ResolutionRequest,
     RetirementRequest,
     SchemaAnswer,
@@ -105,6 +106,8 @@ async def resolve(
         resolution=asked.resolution,
         who=signed(request, asked.who),
         why=asked.why,
+        alarm=asked.alarm,
+        change=asked.change,
     )
     return views.diversity_view(await _administer(state, policy, resolved, key))
 
@@ -144,6 +147,24 @@ async def retire_arm(
     asked = parse(body, RetirementRequest)
     retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
     return views.policy_view(await _administer(state, policy, retired, key))
+
+
+@post(
+    "/policies/{policy:str}/reinstatements",
+    operation_class=body_of(ReinstatementRequest),
+    guards=[needs("admin")],
+)
+async def reinstate_arm(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Put an arm back that had been dropped or retired: it may be chosen again."""
+    asked = parse(body, ReinstatementRequest)
+    reinstated = events.ArmReinstated(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, reinstated, key))
 
 
 @post(
@@ -228,6 +249,7 @@ FURTHER_HANDLERS = [
     resolve,
     add_arm,
     retire_arm,
+    reinstate_arm,
     import_history,
     change_schema,
     audit,

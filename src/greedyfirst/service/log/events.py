@@ -100,6 +100,9 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
     #: What the policy does about it: as its specification says, or as a person has asked before.
     answered: AnswerName
     measure: Measure = "smallest eigenvalue"
+    #: Its number among the deployment's alarms, 1, 2, …; None in logs of release 0.1, where they
+    #: are counted in their order.
+    number: int | None = None
 
 
 class Fed(Event, frozen=True, kw_only=True, tag="fed"):
@@ -123,6 +126,11 @@ class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
     resolution: AnswerName
     who: str
     why: str
+    #: The alarm's number; None for a decision without one, and in logs of release 0.1.
+    alarm: int | None = None
+    #: Whether the person asked to change an earlier answer, and the answer that was changed.
+    change: bool = False
+    before: AnswerName | None = None
 
 
 class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
@@ -136,6 +144,14 @@ class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
 
 class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
     """An arm that is never chosen any more."""
+
+    arm: str
+    who: str
+    why: str
+
+
+class ArmReinstated(Event, frozen=True, kw_only=True, tag="arm_reinstated"):
+    """An arm that had been dropped or retired may be chosen again."""
 
     arm: str
     who: str
@@ -181,6 +197,7 @@ AnyEvent = (
     | Resolved
     | ArmAdded
     | ArmRetired
+    | ArmReinstated
     | Imported
     | SchemaChanged
 )
@@ -192,6 +209,7 @@ AUDITED = (
     "resolved",
     "arm_added",
     "arm_retired",
+    "arm_reinstated",
     "imported",
     "schema_changed",
 )

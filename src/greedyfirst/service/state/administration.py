@@ -1,40 +1,75 @@
-"""What an administrator does: answer an alarm, add or retire an arm, import history."""
+"""What an administrator does: answer an alarm, add or retire an arm or put it back, import rows."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
-from greedyfirst.service.log.events import AnyEvent, ArmAdded, ArmRetired, Imported, Resolved
+from greedyfirst.service.log.events import (
+    AnyEvent,
+    ArmAdded,
+    ArmReinstated,
+    ArmRetired,
+    Imported,
+    Resolved,
+)
 from greedyfirst.service.state import rewards
-from greedyfirst.service.state.answers import resolve
+from greedyfirst.service.state.answers import addressed, resolve
 from greedyfirst.service.state.contexts import MOST
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import check_size
 
 #: The events of an administrator's requests, a change of features aside.
-Action = Resolved | ArmAdded | ArmRetired | Imported
+Action = Resolved | ArmAdded | ArmRetired | ArmReinstated | Imported
+
+
+def settled(deployment: Deployment, action: Action) -> Action:
+    """A request as it is to be recorded; an answer to an alarm gets the alarm's number."""
+    if isinstance(action, Resolved):
+        _check_watches(deployment, action)
+        return addressed(deployment, action)
+    return action
+
+
+def is_same(recorded: AnyEvent, asked: Action) -> bool:
+    """Whether this request was recorded so: what :func:`settled` added to it does not count."""
+    if isinstance(recorded, Resolved) and isinstance(asked, Resolved):
+        recorded = replace(recorded, before=None)
+        if asked.alarm is None:
+            recorded = replace(recorded, alarm=None)
+    return recorded == asked
 
 
 def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
     """The effect of an action, requested now or read in the log; the alarms that it raised."""
     match action:
         case Resolved():
-            _resolve(deployment, action)
+            _check_watches(deployment, action)
+            resolve(deployment, action, at)
         case ArmAdded():
             _add_arm(deployment, action)
         case ArmRetired():
             deployment.leave_out(action.arm, deployment.agent.retire_arm)
+            deployment.alarms.end(action.arm, "left out", at, who=action.who)
+        case ArmReinstated():
+            _reinstate(deployment, action)
         case Imported():
             return _import_history(deployment, action, at)
     deployment.model_version += 1
     return []
 
 
-def _resolve(deployment: Deployment, resolved: Resolved) -> None:
+def _check_watches(deployment: Deployment, resolved: Resolved) -> None:
     deployment.arm_number(resolved.arm)
     if not deployment.agent.policy.watches:
         raise ConflictError("only a GreedyFirst policy raises alarms that need an answer")
-    resolve(deployment, resolved.resolution, resolved.arm)
+
+
+def _reinstate(deployment: Deployment, reinstated: ArmReinstated) -> None:
+    if not deployment.agent.dropped[deployment.arm_number(reinstated.arm)]:
+        raise ConflictError(f"arm {reinstated.arm!r} is in use")
+    deployment.agent.reinstate_arm(reinstated.arm)
 
 
 def _add_arm(deployment: Deployment, added: ArmAdded) -> None:

@@ -23,6 +23,7 @@ from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundErro
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.state import contexts
+from greedyfirst.service.state.alarm_record import AlarmRecord
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import (
     Features,
@@ -72,8 +73,7 @@ class Deployment:
         self.parts: dict[int, dict[str, float]] = {}
         self.counts = Counts()
         self.history = History()
-        #: Alarms that nobody has answered yet, by arm.
-        self.open_alarms: dict[str, events.Alarmed] = {}
+        self.alarms = AlarmRecord()
         #: Decisions that differed from the log when they were recomputed.
         self.mismatches = 0
 
@@ -91,6 +91,11 @@ class Deployment:
     def name(self) -> str:
         """Its name, which requests call the policy's."""
         return self.specification.name
+
+    @property
+    def open_alarms(self) -> dict[str, events.Alarmed]:
+        """The alarms that nobody has answered yet, by arm."""
+        return self.alarms.open
 
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
         """Choose an arm: context, scores, selected arm, event."""
@@ -159,14 +164,13 @@ class Deployment:
         return self.agent.arm_names.index(arm)
 
     def leave_out(self, arm: str, how: Callable[[str], None]) -> None:
-        """Take an arm out of use by ``how``, a method of the agent; its alarm is closed."""
+        """Take an arm out of use by ``how``, a method of the agent."""
         if self.agent.dropped[self.arm_number(arm)]:
             raise ConflictError(f"arm {arm!r} is not in use any more")
         try:
             how(arm)
         except ValueError:
             raise ConflictError(f"arm {arm!r} is the last one that is left") from None
-        self.open_alarms.pop(arm, None)
 
 
 def make_agent(specification: Specification, seed: int, encoding: Features) -> Agent:

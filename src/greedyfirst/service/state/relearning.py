@@ -11,7 +11,14 @@ from msgspec.structs import replace
 from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.log import events
-from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded, SchemaChanged
+from greedyfirst.service.log.events import (
+    Alarmed,
+    AnyEvent,
+    Decided,
+    Expired,
+    Rewarded,
+    SchemaChanged,
+)
 from greedyfirst.service.state import administration, rewards
 from greedyfirst.service.state.answers import LEAVE_OPEN, answer_alone
 from greedyfirst.service.state.contexts import plain
@@ -45,22 +52,36 @@ def relearned(
     return successor
 
 
-def adopt(deployment: Deployment, successor: Deployment) -> list[AnyEvent]:
+def adopt(deployment: Deployment, successor: Deployment, at: float) -> list[AnyEvent]:
     """Take over what :func:`relearned` made; the new alarms."""
-    known, deployment.open_alarms = deployment.open_alarms, successor.open_alarms
     deployment.agent, deployment.history = successor.agent, successor.history
     deployment.encoding, deployment.schema = successor.encoding, successor.schema
     deployment.backfill = successor.backfill
     deployment.schema_version = successor.schema_version
     deployment.model_version += 1
-    answer = deployment.specification.on_alarm
-    if answer == LEAVE_OPEN:
-        return [alarm for arm, alarm in deployment.open_alarms.items() if arm not in known]
-    raised = [replace(alarm, answered=answer) for alarm in deployment.open_alarms.values()]
-    for alarm in raised:
-        if alarm.arm in deployment.open_alarms:
-            answer_alone(deployment, answer, alarm.arm)
-    return [*raised]
+    return _take_over_alarms(deployment, successor.open_alarms, at)
+
+
+def _take_over_alarms(
+    deployment: Deployment, found: dict[str, Alarmed], at: float
+) -> list[AnyEvent]:
+    """The alarms that are new among those ``found``; an alarm that was open keeps its number."""
+    alarms, answer = deployment.alarms, deployment.specification.on_alarm
+    for arm in [*alarms.open]:
+        if arm not in found:
+            alarms.end(arm, "relearned", at)
+    new: list[AnyEvent] = []
+    for arm, alarm in found.items():
+        known = alarms.open.get(arm)
+        number = alarms.raised + 1 if known is None else known.number
+        alarm = alarms.add(replace(alarm, number=number), at, leave_open=True)
+        if known is None:
+            new.append(replace(alarm, answered=answer))
+    if answer != LEAVE_OPEN:
+        for arm in found:
+            if arm in alarms.open:
+                answer_alone(deployment, answer, arm, at)
+    return new
 
 
 def _apply_again(
@@ -82,8 +103,8 @@ def _apply_again(
                 context = _encoded(successor, row.context)
                 rewards.learn(successor, context, row.arm, row.reward, FOREIGN, at)
         case events.Alarmed():
-            answer_alone(successor, event.answered, event.arm)
-        case events.Resolved() | events.ArmAdded() | events.ArmRetired():
+            answer_alone(successor, event.answered, event.arm, at)
+        case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.ArmReinstated():
             with suppress(ConflictError):  # what was requested is so already
                 administration.apply(successor, event, at)
 

@@ -10,6 +10,7 @@ from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state import administration, alarms, rewards
+from greedyfirst.service.state.alarm_record import recounted
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.relearning import adopt, relearned
 from greedyfirst.service.state.snapshots import load
@@ -33,6 +34,8 @@ def restore(
         deployment, done = load(saved[1], recall), saved[0]
     if deployment is None:
         done = 0
+    else:
+        count_alarms(deployment, log, done)
     for entry in log.read(policy, done, before):
         event = entry.event
         if deployment is None:
@@ -49,6 +52,14 @@ def restore(
     return deployment, done
 
 
+def count_alarms(deployment: Deployment, log: Log, last: int) -> None:
+    """Number the alarms of a deployment from a snapshot of release 0.1, up to entry ``last``."""
+    if not deployment.alarms.raised:
+        entries = reversed(log.audit(deployment.name, last + 1, limit=10**6))
+        past = [(entry.at, entry.event) for entry in entries]
+        deployment.alarms = recounted(past, deployment.open_alarms)
+
+
 def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
     """Change the state as the request did that the entry came from."""
     event, at = entry.event, entry.at
@@ -62,14 +73,16 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
             case events.Expired():
                 rewards.apply_expiry(deployment, event, at)
             case events.Alarmed():
-                alarms.keep_open(deployment, event)
+                alarms.record(deployment, event, at)
             case events.Fed():
-                alarms.close(deployment, event)
-            case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.Imported():
-                administration.apply(deployment, event, at)
+                alarms.close(deployment, event, at)
             case events.SchemaChanged():
                 past = past_of(log, entry.policy, entry.seq)
-                adopt(deployment, relearned(deployment, event, past))
+                adopt(deployment, relearned(deployment, event, past), at)
+            case events.Created():
+                raise DamagedLogError(f"entry {entry.seq} creates policy {entry.policy} again")
+            case _:
+                administration.apply(deployment, event, at)
     except (RequestError, ValueError, KeyError) as error:
         raise DamagedLogError(
             f"entry {entry.seq} of the log contradicts those before: {error}"

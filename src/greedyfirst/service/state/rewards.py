@@ -113,5 +113,5 @@ def learn(
     agent.update(encoded, arm, value, step=step)
     deployment.model_version += 1
     deployment.history.add(agent, value, at)
-    caused = alarms.fed_again(deployment, alarmed_at) if alarmed_at.any() else []
-    return caused if agent.alarms == before else caused + alarms.new_alarms(deployment)
+    caused = alarms.fed_again(deployment, alarmed_at, at) if alarmed_at.any() else []
+    return caused if agent.alarms == before else caused + alarms.new_alarms(deployment, at)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
+from greedyfirst.service.state.alarm_record import AlarmRecord
 from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
@@ -31,9 +32,11 @@ class SavedState(Struct, frozen=True, kw_only=True):
     parts: dict[int, dict[str, float]]
     counts: Counts
     history: History = msgspec.field(name="course")
-    open_alarms: dict[str, events.Alarmed]
     mismatches: int = msgspec.field(name="departures")
     asked: PolicyDescription | None = None
+    #: None in snapshots of release 0.1, which have the open ones only.
+    alarms: AlarmRecord | None = None
+    open_alarms: dict[str, events.Alarmed] = {}
 
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
@@ -51,7 +54,7 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         parts=dict(deployment.parts),
         counts=msgspec.structs.replace(deployment.counts),
         history=msgspec.structs.replace(history, points=list(history.points)),
-        open_alarms=dict(deployment.open_alarms),
+        alarms=deployment.alarms.copied(),
         mismatches=deployment.mismatches,
         asked=deployment.asked,
     )
@@ -86,7 +89,7 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     deployment.parts = state.parts
     deployment.counts = state.counts
     deployment.history = state.history
-    deployment.open_alarms = state.open_alarms
+    deployment.alarms = state.alarms or AlarmRecord(open=state.open_alarms)
     deployment.mismatches = state.mismatches
     deployment.asked = state.asked
     return deployment
