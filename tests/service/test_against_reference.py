@@ -129,6 +129,16 @@ class Requests(RuleBasedStateMachine):
         got = answer.json()["outcome"] if answer.status_code == 200 else answer.status_code
         assert got == expected, answer.text
 
+    @precondition(lambda self: self.reference.decisions)
+    @rule(
+        data=st.data(), value=values | st.none(), part=st.sampled_from(["", "", "", "one", "two"])
+    )
+    def correct(self, data: st.DataObject, value: float | None, part: str) -> None:
+        step = data.draw(st.integers(1, len(self.reference.decisions) + 1))
+        body = {"value": value, "part": part, **BY}
+        answer = self.client.post(f"/v1/decisions/p:{step}/correction", json=body)
+        assert answer.status_code == self.reference.correct(step, part, value), answer.text
+
     @rule(seconds=st.sampled_from([0.5, 4.0, WAIT, 2 * WAIT]))
     def advance(self, seconds: float) -> None:
         self.clock.now += seconds
@@ -174,7 +184,7 @@ class Requests(RuleBasedStateMachine):
     def _bring(self, rows: list[Any]) -> None:
         fields = ("context", "arm", "reward")
         body = {"rows": [dict(zip(fields, row, strict=True)) for row in rows], **BY}
-        key = f"history {self.reference.learned} {self.reference.counts['imported']}"
+        key = f"history {len(self.reference.past)}"
         answer = self._post("history", body, key)
         if {arm for _, arm, _ in rows} <= set(self.reference.agent.arm_names):
             assert answer.status_code == 201, answer.text

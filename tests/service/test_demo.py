@@ -51,7 +51,8 @@ def test_rewards_are_pending_late_and_missing(log):
     view = views.policy_view(restoring.restore(log, "dosing")[0])
     assert view.decisions == DAYS * PATIENTS_A_DAY
     assert min(view.pending, view.late, view.missing) > 10
-    assert view.joined + view.pending + view.missing == view.decisions
+    unlearned = view.missing + view.too_late
+    assert view.joined + view.pending + unlearned == view.decisions
     assert view.defaulted == view.imported == 0
 
 

@@ -30,7 +30,13 @@ from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import administration, relearning, restoring, rewards
+from greedyfirst.service.state import (
+    administration,
+    corrections,
+    relearning,
+    restoring,
+    rewards,
+)
 from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
@@ -162,6 +168,7 @@ class DecisionService:
         at = self._expire(journal, deployment)
         known = _with_key(journal, name, key)
         if known is None:
+            deployment.check_running()
             with _changing(journal):
                 decided = deployment.decide(context, eligible_arms, at)
                 self._record(journal, deployment, at, [decided], key)
@@ -236,7 +243,7 @@ class DecisionService:
         return asked == recorded or asked.written_out() == recorded
 
     async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
-        """Answer an alarm, add or retire an arm or put it back, or import history."""
+        """Answer an alarm, change arms, import history; pause, resume or close."""
         journal, deployment = self._working(), self._found(name)
         at = self._expire(journal, deployment)
         known = _with_key(journal, name, key)
@@ -255,23 +262,66 @@ class DecisionService:
         """Change the features and learn everything again; the schema's new version."""
         journal, deployment = self._working(), self._found(name)
         self._expire(journal, deployment)
+        administration.check_open(deployment)
         changed = relearning.change(deployment, schema, backfill, who, why)
-        if changed is None:
+        if changed is not None and relearning.is_cause(deployment, changed):
+            await self._relearn(journal, deployment, changed)
+        elif changed is not None:
+            with _changing(journal):
+                relearning.change_ranges(deployment, changed)
+                self._record(journal, deployment, self._now(), [changed])
+        await self.durable()
+        return deployment.schema_version
+
+    async def correct(
+        self,
+        decision_id: str,
+        value: float | None,
+        part: str,
+        who: str,
+        why: str,
+        key: str | None = None,
+    ) -> None:
+        """Correct a reward, confirm one that was held, or with None declare it void."""
+        journal = self._working()
+        name, step = self._parsed(decision_id)
+        deployment = self._found(name)
+        at = self._expire(journal, deployment)
+        known = _with_key(journal, name, key)
+        if known is not None:
+            if not corrections.is_same(known.event, step, part, value, who, why):
+                raise InvalidError(_OTHER_REQUEST)
             await journal.durable()
-            return deployment.schema_version
+            return
+        event = corrections.correction(deployment, step, part, value, who, why)
+        if relearning.is_cause(deployment, event):
+            await self._relearn(journal, deployment, event, key)
+        else:
+            with _changing(journal):
+                caused = corrections.apply(deployment, event, at)
+                self._record(journal, deployment, at, [event, *caused], key)
+        await self.durable()
+
+    async def _relearn(
+        self,
+        journal: Journal,
+        deployment: Deployment,
+        cause: relearning.Cause,
+        key: str | None = None,
+    ) -> None:
+        """Have everything learned again in a thread, and record what caused that."""
+        name = deployment.name
         with self._held(name):
             await journal.durable()
             past = restoring.past_of(self.log, name)
-            successor = await asyncio.to_thread(relearning.relearned, deployment, changed, past)
+            successor = await asyncio.to_thread(relearning.relearned, deployment, cause, past)
         journal = self._working()
         if self.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
         with _changing(journal):
             at = self._now()
-            raised = relearning.adopt(deployment, successor, at)
-            self._record(journal, deployment, at, [changed, *raised])
-        await journal.durable()
-        return changed.version
+            raised = relearning.adopt(deployment, cause, successor, at)
+            self._record(journal, deployment, at, [cause, *raised], key)
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:

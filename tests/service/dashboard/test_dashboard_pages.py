@@ -127,7 +127,7 @@ def test_policy_page_shows_what_the_api_says(dose):
         assert f"Alarm {alarm['number']}: {alarm['arm']}" in words
     for arm in diversity["arms"]:
         assert f"{arm['name']} alarm {arm['pulls']} " in words
-    assert "Decisions 6 Rewards learned 4 Pending 2 Late 0 Missing 0 Defaulted 0" in words
+    assert "Decisions 6 Learned 4 Pending 2 Missing 0 Too late 0 Held 0 Void 0" in words
     assert "after 2 rewards" in words
     assert "The policy was created." in words
     assert words.count("a person is to decide") == 3

@@ -9,8 +9,15 @@ from litestar.datastructures import State
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Redirect
 
-from greedyfirst.service.dashboard import actions, assets, reference, signing, standing, wording
-from greedyfirst.service.dashboard.policy_page import render
+from greedyfirst.service.dashboard import (
+    actions,
+    assets,
+    decision_page,
+    policy_page,
+    reference,
+    signing,
+    standing,
+)
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
@@ -29,7 +36,7 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
 
 
 @get("/policies/{policy:str}")
-async def policy_page(
+async def show_policy(
     request: Request[Any, Any, Any],
     state: State,
     policy: FromPath[str],
@@ -39,7 +46,7 @@ async def policy_page(
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)
     await service.durable()
-    return render(request, service, policy, done=done, before=before)
+    return policy_page.render(request, service, policy, done=done, before=before)
 
 
 @get("/decisions")
@@ -55,24 +62,16 @@ async def look_up(
 
 
 @get(["/decisions/{decision_id:str}", "/decisions/{decision_id:str}/again"])
-async def decision_page(
+async def show_decision(
     request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
 ) -> Response[str]:
     """A decision in plain words, and made again from the log if that is asked for."""
     service = service_of(state)
     await service.durable()
-    view = service.decision_view(decision_id)
     again = None
     if request.url.path.endswith("/again"):
         again = await service.recompute(decision_id)
-    return page(
-        request,
-        "decision.html",
-        view=view,
-        why=wording.why_chosen(view),
-        fate=wording.fate(view),
-        again=again,
-    )
+    return decision_page.render(request, service, decision_id, again=again)
 
 
 @get("/docs")
@@ -85,7 +84,7 @@ async def documentation(request: Request[Any, Any, Any]) -> Response[str]:
 #: Only readers see pages, and only an admin may answer; assets and signing in are open to all.
 _for_readers = Router(
     "/",
-    route_handlers=[front_page, policy_page, look_up, decision_page, documentation],
+    route_handlers=[front_page, show_policy, look_up, show_decision, documentation],
     guards=[needs("reader")],
 )
 router = Router(

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, get, post, put
 from litestar.datastructures import State
-from litestar.params import FromPath
+from litestar.params import FromPath, HeaderParameter, RawBody
 from litestar.types import ASGIApp
 
 from greedyfirst.service.http.bodies import parse, read_body
 from greedyfirst.service.http.messages import (
+    CorrectionRequest,
     DecisionRequest,
     ReplayView,
     RewardAnswer,
     RewardRequest,
 )
-from greedyfirst.service.http.middleware import admit, needs
-from greedyfirst.service.http.openapi import plain_operation
+from greedyfirst.service.http.middleware import admit, needs, signed
+from greedyfirst.service.http.openapi import body_of, plain_operation
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
 from greedyfirst.service.service import DecisionService
 
 _encoder = msgspec.json.Encoder()
+Key = Annotated[
+    str | None,
+    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
+]
 
 
 def service_of(state: State) -> DecisionService:
@@ -89,6 +94,25 @@ async def reward(request: Request[Any, Any, Any]) -> ASGIApp:
     return StructResponse(answer, 200)
 
 
+@post(
+    "/decisions/{decision_id:str}/correction",
+    operation_class=body_of(CorrectionRequest),
+    guards=[needs("admin")],
+)
+async def correct(
+    state: State,
+    request: Request[Any, Any, Any],
+    decision_id: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> DecisionView:
+    """Correct a reward, confirm one that is held, or declare it void."""
+    asked = parse(body, CorrectionRequest)
+    service, who = service_of(state), signed(request, asked.who)
+    await service.correct(decision_id, asked.value, asked.part, who, asked.why, key)
+    return service.decision_view(decision_id)
+
+
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
 async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView:
     """A decision, why it was made, and what came of it."""
@@ -104,4 +128,4 @@ async def replay(state: State, decision_id: FromPath[str]) -> ReplayView:
     return ReplayView(logged=logged, replayed=recomputed, same=logged == recomputed)
 
 
-HANDLERS = [decide, reward, get_decision, replay]
+HANDLERS = [decide, reward, correct, get_decision, replay]

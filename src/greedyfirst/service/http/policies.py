@@ -11,12 +11,12 @@ import msgspec
 from litestar import Request, Response, get, post, put
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State
-from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
+from litestar.params import FromPath, QueryParameter, RawBody
 from litestar.response import File
 
 from greedyfirst.service.http import views
 from greedyfirst.service.http.bodies import parse
-from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.decisions import Key, service_of
 from greedyfirst.service.http.messages import (
     ArmRequest,
     AuditEntry,
@@ -29,6 +29,7 @@ from greedyfirst.service.http.messages import (
     RetirementRequest,
     SchemaAnswer,
     SchemaRequest,
+    StateRequest,
 )
 from greedyfirst.service.http.middleware import needs, signed
 from greedyfirst.service.http.openapi import body_of
@@ -38,11 +39,6 @@ from greedyfirst.service.state.administration import Action
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features, Specification
-
-Key = Annotated[
-    str | None,
-    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
-]
 
 
 async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
@@ -168,6 +164,24 @@ async def reinstate_arm(
 
 
 @post(
+    "/policies/{policy:str}/state",
+    operation_class=body_of(StateRequest),
+    guards=[needs("admin")],
+)
+async def change_state(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Pause a policy, let it run again, or close it for good; rewards go on meanwhile."""
+    asked = parse(body, StateRequest)
+    changed = events.StateChanged(state=asked.state, who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, changed, key))
+
+
+@post(
     "/policies/{policy:str}/history",
     operation_class=body_of(HistoryRequest),
     guards=[needs("admin")],
@@ -250,6 +264,7 @@ FURTHER_HANDLERS = [
     add_arm,
     retire_arm,
     reinstate_arm,
+    change_state,
     import_history,
     change_schema,
     audit,

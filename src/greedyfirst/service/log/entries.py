@@ -9,7 +9,14 @@ from typing import NamedTuple
 import msgspec
 
 from greedyfirst.service.errors import DamagedLogError
-from greedyfirst.service.log.events import AnyEvent, Decided, Event, Expired, Rewarded
+from greedyfirst.service.log.events import (
+    AnyEvent,
+    Decided,
+    Event,
+    Expired,
+    RewardCorrected,
+    Rewarded,
+)
 
 #: The seal before the first entry.
 GENESIS = bytes(32)
@@ -58,7 +65,7 @@ def step_of(event: Event) -> int | None:
     """The decision that an event is about."""
     if isinstance(event, Decided):
         return event.answer.step
-    if isinstance(event, (Rewarded, Expired)):
+    if isinstance(event, (Rewarded, Expired, RewardCorrected)):
         return event.step
     return None
 

@@ -58,6 +58,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
     #: were raised above their expected rewards.
     explored_arms: tuple[str, ...] = ()
+    #: Features whose values were outside their plausible range: the reward will be held.
+    held: tuple[str, ...] = ()
 
 
 class Decided(Event, frozen=True, kw_only=True, tag="decided"):
@@ -69,12 +71,16 @@ class Decided(Event, frozen=True, kw_only=True, tag="decided"):
 
 
 class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
-    """A reward came: within the wait ("counted"), or after it ("late", and not learned)."""
+    """A reward came: within the wait ("counted"), or after it ("late", and not learned).
+
+    "held" if it, or a feature of its decision, is outside the plausible range: it is not learned
+    until a person confirms or corrects it.
+    """
 
     step: int
     part: str
     value: float
-    outcome: Literal["counted", "late"]
+    outcome: Literal["counted", "late", "held"]
 
 
 class Expired(Event, frozen=True, kw_only=True, tag="expired"):
@@ -82,6 +88,27 @@ class Expired(Event, frozen=True, kw_only=True, tag="expired"):
 
     step: int
     learned: float | None
+    #: Whether parts of its reward are held: the sum is learned once a person has seen to them.
+    held: bool = False
+
+
+#: What a correction did. "relearned": the policy learned its past again with what stands now;
+#: "learned": a reward that was held is learned, or is void; "waiting": the decision's sum is not
+#: complete yet; "recorded": the reward was late, nothing is learned from it.
+Effect = Literal["relearned", "learned", "waiting", "recorded"]
+
+
+class RewardCorrected(Event, frozen=True, kw_only=True, tag="reward_corrected"):
+    """A person says what a reward was; ``value`` None: nothing, it is void."""
+
+    step: int
+    part: str
+    value: float | None
+    #: What stood before.
+    before: float | None
+    effect: Effect
+    who: str
+    why: str
 
 
 class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
@@ -166,6 +193,18 @@ class HistoryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reward: float
 
 
+#: "paused": no decisions until it is "running" again; "closed": none ever again.
+RunState = Literal["running", "paused", "closed"]
+
+
+class StateChanged(Event, frozen=True, kw_only=True, tag="state_changed"):
+    """A person paused, resumed or closed the deployment."""
+
+    state: RunState
+    who: str
+    why: str
+
+
 class Imported(Event, frozen=True, kw_only=True, tag="imported"):
     """Rows that were not decided here."""
 
@@ -192,24 +231,28 @@ AnyEvent = (
     | Decided
     | Rewarded
     | Expired
+    | RewardCorrected
     | Alarmed
     | Fed
     | Resolved
     | ArmAdded
     | ArmRetired
     | ArmReinstated
+    | StateChanged
     | Imported
     | SchemaChanged
 )
 #: Events that a person or the test of diversity caused; the others are the daily work.
 AUDITED = (
     "created",
+    "reward_corrected",
     "alarmed",
     "fed",
     "resolved",
     "arm_added",
     "arm_retired",
     "arm_reinstated",
+    "state_changed",
     "imported",
     "schema_changed",
 )

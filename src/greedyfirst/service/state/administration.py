@@ -1,4 +1,4 @@
-"""What an administrator does: answer an alarm, add or retire an arm or put it back, import rows."""
+"""What an administrator does: answer alarms, change arms, import rows; pause, resume, close."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from greedyfirst.service.log.events import (
     ArmRetired,
     Imported,
     Resolved,
+    StateChanged,
 )
 from greedyfirst.service.state import rewards
 from greedyfirst.service.state.answers import addressed, resolve
 from greedyfirst.service.state.contexts import MOST
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import check_size
 
 #: The events of an administrator's requests, a change of features aside.
-Action = Resolved | ArmAdded | ArmRetired | ArmReinstated | Imported
+Action = Resolved | ArmAdded | ArmRetired | ArmReinstated | Imported | StateChanged
 
 
 def settled(deployment: Deployment, action: Action) -> Action:
@@ -29,7 +31,19 @@ def settled(deployment: Deployment, action: Action) -> Action:
     if isinstance(action, Resolved):
         _check_watches(deployment, action)
         return addressed(deployment, action)
+    if isinstance(action, StateChanged):
+        deployment.standing.check_change(deployment.name, action)
+        return action
+    check_open(deployment)
+    if isinstance(action, Imported):
+        _check_plausible(deployment, action)
     return action
+
+
+def check_open(deployment: Deployment) -> None:
+    """Refuse to change what a closed policy is, or what it learned."""
+    if deployment.standing.state == "closed":
+        raise ConflictError(deployment.standing.sentence(deployment.name))
 
 
 def is_same(recorded: AnyEvent, asked: Action) -> bool:
@@ -56,6 +70,9 @@ def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
             _reinstate(deployment, action)
         case Imported():
             return _import_history(deployment, action, at)
+        case StateChanged():
+            deployment.standing = Standing.after(action, at)
+            return []
     deployment.model_version += 1
     return []
 
@@ -80,6 +97,20 @@ def _add_arm(deployment: Deployment, added: ArmAdded) -> None:
         deployment.agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
     except ValueError as error:
         raise InvalidError(str(error)) from None
+
+
+def _check_plausible(deployment: Deployment, imported: Imported) -> None:
+    """Refuse rows outside the plausible ranges: those of an import cannot be held."""
+    limits = deployment.specification.reward_range
+    for number, row in enumerate(imported.rows):
+        if limits is not None and not limits.has(row.reward):
+            raise InvalidError(f"rows[{number}]: reward must be {limits.words()}, got {row.reward}")
+        for each in deployment.ranges:
+            value = row.context.get(each.name)
+            if isinstance(value, (int, float)) and not each.has(value):
+                raise InvalidError(
+                    f"rows[{number}]: feature {each.name!r} must be {each.words()}, got {value}"
+                )
 
 
 def _import_history(deployment: Deployment, imported: Imported, at: float) -> list[AnyEvent]:

@@ -1,10 +1,10 @@
-"""Other features for a deployment: everything is learned again from the log, encoded anew."""
+"""A deployment learns its past again: with other features, or with what stands of its rewards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,50 +16,83 @@ from greedyfirst.service.log.events import (
     AnyEvent,
     Decided,
     Expired,
+    RewardCorrected,
     Rewarded,
     SchemaChanged,
 )
-from greedyfirst.service.state import administration, rewards
+from greedyfirst.service.state import administration, corrections, rewards
 from greedyfirst.service.state.answers import LEAVE_OPEN, answer_alone
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment, make_agent
 from greedyfirst.service.state.specification import Features
 from greedyfirst.validation import FloatArray
 
+#: The events after which everything is learned again.
+Cause = SchemaChanged | RewardCorrected
+
+
+class Waiting(NamedTuple):
+    """A decision of the past from which nothing has been learned yet, and parts of its reward."""
+
+    decided: Decided
+    parts: dict[str, float]
+
+
+def is_cause(deployment: Deployment, event: AnyEvent) -> bool:
+    """Whether everything is learned again after the event."""
+    if isinstance(event, SchemaChanged):
+        return not _only_ranges(deployment, event)
+    return isinstance(event, RewardCorrected) and event.effect == "relearned"
+
 
 def relearned(
-    before: Deployment, changed: SchemaChanged, past: Iterable[tuple[float, AnyEvent]]
+    before: Deployment, cause: Cause, past: Iterable[tuple[float, AnyEvent]]
 ) -> Deployment:
-    """A deployment with the new features that has learned from the ``past``.
+    """A deployment that has learned from the ``past`` as it stands after the ``cause``.
 
     ``before`` is not changed. Arms come and go, and people answer, as they did. The test of
-    diversity, with the new features, only raises alarms meanwhile: :func:`adopt` acts on those that
-    nobody has answered. An error says which context of the past cannot be encoded, one that still
-    waits for its reward included.
+    diversity only raises alarms meanwhile: :func:`adopt` acts on those that nobody has answered. An
+    error says which context of the past cannot be encoded, one that still waits for its reward
+    included.
     """
     specification = replace(before.specification, on_alarm=LEAVE_OPEN)
-    agent = make_agent(specification, before.agent.seed, changed.schema)
-    successor = Deployment(specification, agent, before.recall, changed.schema, changed.version)
-    successor.backfill = before.backfill | changed.backfill
-    waiting: dict[int, Decided] = {}
+    encoding, version, backfill = before.encoding, before.schema_version, before.backfill
+    if isinstance(cause, SchemaChanged):
+        encoding, version = cause.schema, cause.version
+        backfill = backfill | cause.backfill
+    agent = make_agent(specification, before.agent.seed, encoding)
+    successor = Deployment(specification, agent, before.recall, encoding, version)
+    successor.backfill = backfill
+    successor.amendments = before.amendments.copied()
+    if isinstance(cause, RewardCorrected):
+        successor.amendments.correct(cause.step, cause.part, cause.value)
+    waiting: dict[int, Waiting] = {}
     for at, event in past:
         _apply_again(successor, event, at, waiting)
-    for decided in waiting.values():
-        _encoded(successor, decided.context)
+    for each in waiting.values():
+        _encoded(successor, each.decided.context)
     successor.specification = before.specification
     if agent.policy.watches:
         agent.answer_alarms(before.specification.on_alarm)
     return successor
 
 
-def adopt(deployment: Deployment, successor: Deployment, at: float) -> list[AnyEvent]:
+def adopt(deployment: Deployment, cause: Cause, successor: Deployment, at: float) -> list[AnyEvent]:
     """Take over what :func:`relearned` made; the new alarms."""
+    if isinstance(cause, RewardCorrected):
+        corrections.book(deployment, cause)
     deployment.agent, deployment.history = successor.agent, successor.history
-    deployment.encoding, deployment.schema = successor.encoding, successor.schema
+    deployment.use(successor.encoding)
     deployment.backfill = successor.backfill
     deployment.schema_version = successor.schema_version
     deployment.model_version += 1
     return _take_over_alarms(deployment, successor.open_alarms, at)
+
+
+def change_ranges(deployment: Deployment, changed: SchemaChanged) -> None:
+    """Take over features of which only the plausible ranges are other ones."""
+    deployment.use(changed.schema)
+    deployment.schema_version = changed.version
 
 
 def _take_over_alarms(
@@ -85,19 +118,21 @@ def _take_over_alarms(
 
 
 def _apply_again(
-    successor: Deployment, event: AnyEvent, at: float, waiting: dict[int, Decided]
+    successor: Deployment, event: AnyEvent, at: float, waiting: dict[int, Waiting]
 ) -> None:
-    """Do what the event did; ``waiting`` has the decisions without a reward."""
+    """Do what the event did, as it stands now; ``waiting`` are decisions without a reward."""
     match event:
         case Decided():
             successor.agent.decisions = event.answer.step
-            waiting[event.answer.step] = event
-        case Rewarded() if event.outcome == "counted" and successor.specification.rewards != "sum":
-            _learn(successor, waiting.pop(event.step), event.value, at)
-        case Expired():
-            decided = waiting.pop(event.step)
-            if event.learned is not None:
-                _learn(successor, decided, event.learned, at)
+            waiting[event.answer.step] = Waiting(event, {})
+        case Rewarded() if event.outcome != "late":
+            waiting[event.step].parts[event.part] = event.value
+            if event.outcome == "counted" and successor.specification.rewards != "sum":
+                _learn(successor, event.step, waiting, at)
+        case Expired() if not event.held:
+            _learn(successor, event.step, waiting, at, event.learned)
+        case RewardCorrected() if event.effect == "learned":
+            _learn(successor, event.step, waiting, at)
         case events.Imported():
             for row in event.rows:
                 context = _encoded(successor, row.context)
@@ -109,9 +144,19 @@ def _apply_again(
                 administration.apply(successor, event, at)
 
 
-def _learn(successor: Deployment, decided: Decided, value: float, at: float) -> None:
-    context = _encoded(successor, decided.context)
-    rewards.learn(successor, context, decided.answer.arm, value, decided.answer.step, at)
+def _learn(
+    successor: Deployment,
+    step: int,
+    waiting: dict[int, Waiting],
+    at: float,
+    default: float | None = None,
+) -> None:
+    """Learn what stands of a decision's reward, or the default where none came."""
+    decided, parts = waiting.pop(step)
+    value = successor.amendments.learned(step, parts) if parts else default
+    if value is not None:
+        context = _encoded(successor, decided.context)
+        rewards.learn(successor, context, decided.answer.arm, value, step, at)
 
 
 def _encoded(successor: Deployment, context: dict[str, Any]) -> FloatArray:
@@ -132,6 +177,12 @@ def change(
         return None
     version = before.schema_version + 1
     return SchemaChanged(version=version, schema=schema, backfill=backfill, who=who, why=why)
+
+
+def _only_ranges(before: Deployment, changed: SchemaChanged) -> bool:
+    """Whether contexts are encoded as before: only what is plausible has changed."""
+    known = changed.backfill.items() <= before.backfill.items()
+    return known and changed.schema.without_ranges() == before.encoding.without_ranges()
 
 
 def _check_backfill(before: Deployment, schema: Features, backfill: dict[str, Any]) -> None:

@@ -9,10 +9,10 @@ from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import administration, alarms, rewards
+from greedyfirst.service.state import administration, alarms, corrections, rewards
 from greedyfirst.service.state.alarm_record import recounted
 from greedyfirst.service.state.deployment import Deployment
-from greedyfirst.service.state.relearning import adopt, relearned
+from greedyfirst.service.state.relearning import adopt, change_ranges, is_cause, relearned
 from greedyfirst.service.state.snapshots import load
 
 
@@ -76,9 +76,14 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
                 alarms.record(deployment, event, at)
             case events.Fed():
                 alarms.close(deployment, event, at)
-            case events.SchemaChanged():
-                past = past_of(log, entry.policy, entry.seq)
-                adopt(deployment, relearned(deployment, event, past), at)
+            case events.SchemaChanged() | events.RewardCorrected():
+                if is_cause(deployment, event):
+                    past = past_of(log, entry.policy, entry.seq)
+                    adopt(deployment, event, relearned(deployment, event, past), at)
+                elif isinstance(event, events.RewardCorrected):
+                    corrections.apply(deployment, event, at)
+                else:
+                    change_ranges(deployment, event)
             case events.Created():
                 raise DamagedLogError(f"entry {entry.seq} creates policy {entry.policy} again")
             case _:

@@ -11,8 +11,16 @@ from msgspec import Struct
 from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
 from greedyfirst.service.state.alarm_record import AlarmRecord
-from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
+from greedyfirst.service.state.amendments import Amendments
+from greedyfirst.service.state.deployment import (
+    Counts,
+    Deployment,
+    HeldReward,
+    Pending,
+    Recall,
+)
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
 from greedyfirst.version import __version__
 
@@ -36,6 +44,10 @@ class SavedState(Struct, frozen=True, kw_only=True):
     asked: PolicyDescription | None = None
     #: None in snapshots of release 0.1, which have the open ones only.
     alarms: AlarmRecord | None = None
+    dubious: dict[int, tuple[str, ...]] = {}
+    held: dict[int, dict[str, HeldReward]] = {}
+    standing: Standing = Standing()
+    amendments: Amendments = msgspec.field(default_factory=Amendments)
     open_alarms: dict[str, events.Alarmed] = {}
 
 
@@ -52,9 +64,13 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         model_version=deployment.model_version,
         backfill=dict(deployment.backfill),
         parts=dict(deployment.parts),
+        dubious=dict(deployment.dubious),
+        held=dict(deployment.held),
+        amendments=deployment.amendments.copied(),
         counts=msgspec.structs.replace(deployment.counts),
         history=msgspec.structs.replace(history, points=list(history.points)),
         alarms=deployment.alarms.copied(),
+        standing=deployment.standing,
         mismatches=deployment.mismatches,
         asked=deployment.asked,
     )
@@ -86,7 +102,9 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     )
     deployment.backfill = state.backfill
     deployment.pending = Pending.from_bytes(*state.pending)
-    deployment.parts = state.parts
+    deployment.parts, deployment.held = state.parts, state.held
+    deployment.dubious = state.dubious
+    deployment.amendments, deployment.standing = state.amendments, state.standing
     deployment.counts = state.counts
     deployment.history = state.history
     deployment.alarms = state.alarms or AlarmRecord(open=state.open_alarms)

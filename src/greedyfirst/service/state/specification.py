@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,7 +12,9 @@ from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import as_in_release_0_1, describe, from_description
 from greedyfirst.service.errors import InvalidError
+from greedyfirst.service.state import ranges
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
+from greedyfirst.service.state.ranges import Amount, FeatureRange, Outside, RewardRange
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import names
@@ -22,7 +25,6 @@ Label = Annotated[str, Meta(min_length=1, max_length=100)]
 Person = Annotated[str, Meta(min_length=1, max_length=200)]
 Reason = Annotated[str, Meta(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Meta(gt=0, le=10.0**9)]
-Amount = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Scale = Annotated[float, Meta(gt=0, le=1e12)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
@@ -43,11 +45,15 @@ def check_size(n_arms: int, n_features: int) -> None:
 class NumericFeature(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="numeric"
 ):
-    """A number x, encoded as (x − mean) / scale."""
+    """A number x, encoded as (x − mean) / scale; plausible from ``low`` to ``high``."""
 
     name: Label
     mean: Amount = 0.0
     scale: Scale = 1.0
+    low: Amount | None = None
+    high: Amount | None = None
+    #: What is done with a value outside: it is refused, or its decision's reward is held.
+    outside: Outside = "refuse"
 
     def feature(self) -> Numeric:
         """The feature of a schema."""
@@ -92,12 +98,37 @@ class Features(Struct, frozen=True, kw_only=True):
             )
         except ValueError as error:
             raise InvalidError(str(error)) from None
+        for item in self.features:
+            if isinstance(item, NumericFeature):
+                ranges.check(f"feature {item.name!r}", item.low, item.high)
         if schema.n_features > MOST_FEATURES:
             raise InvalidError(
                 f"features must make at most {MOST_FEATURES} encoded columns, "
                 f"got {schema.n_features}"
             )
         return schema
+
+    def ranges(self) -> tuple[FeatureRange, ...]:
+        """The plausible ranges of those that have one."""
+        return tuple(
+            FeatureRange(
+                item.name,
+                -math.inf if item.low is None else item.low,
+                math.inf if item.high is None else item.high,
+                item.outside,
+            )
+            for item in self.features
+            if isinstance(item, NumericFeature) and (item.low, item.high) != (None, None)
+        )
+
+    def without_ranges(self) -> Features:
+        """The same, with every number plausible: they encode contexts alike."""
+        numbers = {"low": None, "high": None, "outside": "refuse"}
+        features = tuple(
+            msgspec.structs.replace(item, **numbers) if isinstance(item, NumericFeature) else item
+            for item in self.features
+        )
+        return msgspec.structs.replace(self, features=features)
 
 
 class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,6 +155,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     default_reward: Amount | None = None
     #: "first": the first reward counts; "sum": all that come within the wait add up.
     rewards: Literal["first", "sum"] = "first"
+    #: Plausible rewards; without it, all are.
+    reward_range: RewardRange | None = None
     #: What happens when an arm's samples are not diverse enough; "hold" leaves it to a person.
     on_alarm: AnswerName = LEAVE_OPEN
     #: All randomness; a fresh one is taken and recorded if it is not given.
@@ -148,12 +181,26 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise InvalidError(
                 'rewards="sum" needs a reward_wait: the seconds after which they are summed'
             )
+        self._check_range()
         policy = self.made_policy()
         if self.default_reward is not None:
             try:
                 check_rewards("default_reward", policy.reward_link(), self.default_reward)
             except ValueError as error:
                 raise InvalidError(str(error)) from None
+
+    def _check_range(self) -> None:
+        """Refuse a range of rewards that nothing is in, or not the default."""
+        plausible, default = self.reward_range, self.default_reward
+        if plausible is None:
+            return
+        ranges.check("reward_range", plausible.low, plausible.high)
+        if plausible.low is None and plausible.high is None:
+            raise InvalidError("reward_range must have low or high")
+        if default is not None and not plausible.has(default):
+            raise InvalidError(
+                f"default_reward must be in reward_range, {plausible.words()}, got {default}"
+            )
 
     def written_out(self) -> Specification:
         """The same, with every option of its policy: no later default can change what it means."""

@@ -1,0 +1,37 @@
+"""A decision's page, also where a form on it was refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Response
+
+from greedyfirst.service.dashboard import forms, wording
+from greedyfirst.service.dashboard.rendering import page
+from greedyfirst.service.log.events import Decision
+from greedyfirst.service.service import DecisionService
+
+
+def render(
+    request: Request[Any, Any, Any],
+    service: DecisionService,
+    decision_id: str,
+    *,
+    status: int = 200,
+    again: tuple[Decision, Decision] | None = None,
+    refused: dict[str, str] | None = None,
+) -> Response[str]:
+    """``again`` is the decision as logged and made again, ``refused`` a refused form's fields."""
+    view = service.decision_view(decision_id)
+    return page(
+        request,
+        "decision.html",
+        status,
+        view=view,
+        why=wording.why_chosen(view),
+        fate=wording.fate(view),
+        counted=wording.counted,
+        again=again,
+        form_key=forms.new_key(),
+        refused=refused or {},
+    )
