@@ -64,6 +64,7 @@ def test_snippets_of_the_service_run_in_order(tmp_path, monkeypatch):
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         assert "3 decisions made again, 0 came out otherwise" in done.stdout
+        assert "1 not made again: features that it follows from were erased" in done.stdout
 
 
 SERVING = [p for p in commands() if p.values[0].startswith("greedyfirst serve")]

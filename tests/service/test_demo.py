@@ -65,7 +65,7 @@ def test_times_are_in_order_and_end_now(log):
 
 def test_the_log_is_whole_and_its_decisions_can_be_made_again(log):
     assert log.check() == log.last()[0]
-    assert restoring.recompute_last(log, "dosing", 300) == (300, 0)
+    assert restoring.recompute_last(log, "dosing", 300) == (300, 0, 0)
 
 
 def test_a_log_with_policies_is_refused_with_a_sentence(path):

@@ -134,6 +134,15 @@ class Client:
         body = {"value": amount, "part": part, "who": who, "why": why}
         return self._post(_decision(decision, "/correction"), body, read=dict, patient=True)
 
+    def erase(self, decision: Decision | str, *, who: str, why: str) -> dict[str, Any]:
+        """Erase a person's features from a decision; what it taught is learned no more.
+
+        Never tried again by itself.
+        """
+        body = {"who": who, "why": why}
+        path = _decision(decision, "/erasure")
+        return self._ask("POST", path, body, read=dict, retries=0, patient=True)
+
     def decision(self, decision: Decision | str) -> dict[str, Any]:
         """A decision, its context and what came of it."""
         return self._ask("GET", _decision(decision), read=dict)

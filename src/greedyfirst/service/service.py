@@ -33,6 +33,7 @@ from greedyfirst.service.log.log import Log
 from greedyfirst.service.state import (
     administration,
     corrections,
+    erasure,
     relearning,
     restoring,
     rewards,
@@ -136,12 +137,13 @@ class DecisionService:
         at: float,
         caused: Sequence[AnyEvent],
         key: str | None = None,
+        erases: tuple[int, bytes] | None = None,
     ) -> None:
-        """Add events to the journal; the first has the caller's key."""
+        """Add events to the journal; the first has the caller's key, and erases an earlier one."""
         name = deployment.name
         for event in caused:
-            journal.add(event, at=at, policy=name, key=key)
-            key = None
+            journal.add(event, at=at, policy=name, key=key, erases=erases)
+            key = erases = None
         entries_left = self._running.entries_left
         left = entries_left.get(name, SNAPSHOT_EVERY) - len(caused)
         if left <= 0:
@@ -175,6 +177,8 @@ class DecisionService:
             await journal.durable()
             return decided.answer
         earlier = known.event
+        if isinstance(earlier, Decided) and earlier.erased:
+            raise ConflictError(f"decision {earlier.answer.decision_id} was erased")
         eligible = None if eligible_arms is None else tuple(eligible_arms)
         if (
             not isinstance(earlier, Decided)
@@ -302,12 +306,34 @@ class DecisionService:
                 self._record(journal, deployment, at, [event, *caused], key)
         await self.durable()
 
+    async def erase(self, decision_id: str, who: str, why: str) -> None:
+        """Erase a person's features from a decision; what it taught is learned no more."""
+        journal = self._working()
+        name, _ = self._parsed(decision_id)
+        deployment = self._found(name)
+        self.decision(decision_id)  # there must be one
+        self._expire(journal, deployment)
+        await journal.durable()
+        about = self.decision(decision_id)
+        seal = self.log.seal_of(about[0].seq)
+        event, body = erasure.erasure(self._found(name), about, seal, who, why)
+        erases = about[0].seq, body
+        if relearning.is_cause(deployment, event):
+            await self._relearn(journal, deployment, event, erases=erases)
+        else:
+            with _changing(journal):
+                erasure.book(deployment, event)
+                self._record(journal, deployment, self._now(), [event], erases=erases)
+        self._working().keep(name, save(deployment))
+        await self.durable()
+
     async def _relearn(
         self,
         journal: Journal,
         deployment: Deployment,
         cause: relearning.Cause,
         key: str | None = None,
+        erases: tuple[int, bytes] | None = None,
     ) -> None:
         """Have everything learned again in a thread, and record what caused that."""
         name = deployment.name
@@ -321,7 +347,7 @@ class DecisionService:
         with _changing(journal):
             at = self._now()
             raised = relearning.adopt(deployment, cause, successor, at)
-            self._record(journal, deployment, at, [cause, *raised], key)
+            self._record(journal, deployment, at, [cause, *raised], key, erases)
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:

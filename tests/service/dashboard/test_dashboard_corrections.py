@@ -120,6 +120,27 @@ def test_a_policy_is_paused_runs_again_and_is_closed(dose):
     assert not [item for item in page.all("form") if item["action"] == place]
 
 
+def test_features_are_erased_once_that_is_confirmed(dose):
+    place = "/decisions/dose:2/erasure"
+    fields = form(dose, "/decisions/dose:2", place)
+    assert send(dose, place, fields | {"why": ""}).status_code == 422
+    asked = send(dose, place, fields)
+    assert asked.status_code == 200
+    assert "This cannot be undone." in Page(asked).words
+    assert dose.get("/v1/decisions/dose:2").json()["context"] != {}
+    assert send(dose, place, fields | {"confirmed": "yes"}).status_code == 303
+    page = Page(dose.get("/decisions/dose:2"))
+    assert "The person’s features were erased by Ann on 20" in page.words
+    assert "What was expected" not in page.words
+    assert {item["action"] for item in page.all("form")} == set()
+    said = "The features of decision 2 were erased; its reward is void."
+    assert said in Page(dose.get("/policies/dose")).words
+    assert send(dose, place, fields | {"confirmed": "yes"}).status_code == 409
+    refused = dose.get("/decisions/dose:2/again", headers=HTML)
+    assert refused.status_code == 409
+    assert "cannot be made again: its features were erased" in Page(refused).words
+
+
 def test_only_an_admin_sees_and_sends_these_forms(tmp_path):
     with client(tmp_path / "log.db", keys=True) as made:
         fill(made, HELD, headers=ANNA)
@@ -133,6 +154,7 @@ def test_only_an_admin_sees_and_sends_these_forms(tmp_path):
         fields = {"token": shown.field("token"), "who": "Rita", "why": "?", "verdict": "void"}
         for place in (
             "/decisions/dose:2/correction",
+            "/decisions/dose:2/erasure",
             "/policies/dose/state",
             "/policies/dose/reinstatements",
         ):

@@ -35,6 +35,7 @@ REQUESTS = [
     ("decider", "POST", "/v1/policies/dose/decisions", {"context": CONTEXT}),
     ("decider", "PUT", "/v1/decisions/dose:1/reward", {"value": 1.0}),
     ("admin", "POST", "/v1/decisions/dose:1/correction", {"value": None, **BY}),
+    ("admin", "POST", "/v1/decisions/dose:1/erasure", BY),
     ("admin", "POST", "/v1/policies", SPECIFICATION | {"name": "other"}),
     ("admin", "POST", "/v1/policies/dose/resolutions", {"arm": "low", "resolution": "hold", **BY}),
     ("admin", "POST", "/v1/policies/dose/arms", {"arm": "middle", **BY}),

@@ -94,6 +94,27 @@ async def correct_reward(
     return Redirect(f"/decisions/{quote(decision_id)}#rewards", status_code=303)
 
 
+@post("/decisions/{decision_id:str}/erasure", guards=[needs("admin")])
+async def erase_features(
+    request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
+) -> Response[Any]:
+    """Erase a person's features from a decision; that is asked about once more."""
+    fields, service = await forms.sent(request), service_of(state)
+    try:
+        who, why = forms.signature(fields)
+        service.decision(decision_id)
+        if fields.get("confirmed") != "yes":
+            return page(request, "confirm_erasure.html", decision_id=decision_id, fields=fields)
+        await service.erase(decision_id, signed(request, who), why)
+    except (InvalidError, ConflictError) as error:
+        await service.durable()
+        refused = fields | {"problem": _capital(error.sentence), "form": "erasure"}
+        return decision_page.render(
+            request, service, decision_id, status=error.status, refused=refused
+        )
+    return Redirect(f"/decisions/{quote(decision_id)}", status_code=303)
+
+
 def _value(fields: dict[str, str]) -> float | None:
     """What a person says the reward was; None if it is void."""
     match fields.get("verdict"):
@@ -161,4 +182,4 @@ def _resolved(fields: dict[str, str], request: Request[Any, Any, Any]) -> events
     )
 
 
-HANDLERS = [answer_alarm, put_back, change_state, correct_reward]
+HANDLERS = [answer_alarm, put_back, change_state, correct_reward, erase_features]

@@ -201,6 +201,9 @@ def happened(entry: AuditEntry) -> str:
             return f"The arm {arm} was retired."
         case "reward_corrected":
             return _corrected(event)
+        case "erased":
+            step = count(event["step"])
+            return f"The features of decision {step} were erased; its reward is void."
         case "state_changed":
             return RUN_STATES[event["state"]]
         case "arm_reinstated":

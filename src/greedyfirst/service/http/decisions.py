@@ -14,6 +14,7 @@ from greedyfirst.service.http.bodies import parse, read_body
 from greedyfirst.service.http.messages import (
     CorrectionRequest,
     DecisionRequest,
+    ErasureRequest,
     ReplayView,
     RewardAnswer,
     RewardRequest,
@@ -113,6 +114,21 @@ async def correct(
     return service.decision_view(decision_id)
 
 
+@post(
+    "/decisions/{decision_id:str}/erasure",
+    operation_class=body_of(ErasureRequest),
+    guards=[needs("admin")],
+)
+async def erase(
+    state: State, request: Request[Any, Any, Any], decision_id: FromPath[str], body: RawBody
+) -> DecisionView:
+    """Erase a person's features from a decision; what it taught is learned no more."""
+    asked = parse(body, ErasureRequest)
+    service = service_of(state)
+    await service.erase(decision_id, signed(request, asked.who), asked.why)
+    return service.decision_view(decision_id)
+
+
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
 async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView:
     """A decision, why it was made, and what came of it."""
@@ -128,4 +144,4 @@ async def replay(state: State, decision_id: FromPath[str]) -> ReplayView:
     return ReplayView(logged=logged, replayed=recomputed, same=logged == recomputed)
 
 
-HANDLERS = [decide, reward, correct, get_decision, replay]
+HANDLERS = [decide, reward, correct, erase, get_decision, replay]

@@ -46,6 +46,13 @@ class CorrectionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     part: Annotated[str, Meta(max_length=100)] = ""
 
 
+class ErasureRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who has a person's features erased, and why."""
+
+    who: Person
+    why: Reason
+
+
 class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to do about an arm whose samples are not diverse enough."""
 

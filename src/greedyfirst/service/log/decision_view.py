@@ -11,14 +11,12 @@ from greedyfirst.service.log.events import (
     Decided,
     Decision,
     Effect,
+    Erased,
     Expired,
     RewardCorrected,
     Rewarded,
+    Status,
 )
-
-#: "late": a reward came after the wait, and nothing was learned; "held": a person is to say what
-#: the reward was; "voided": a person said that it does not count.
-Status = Literal["pending", "rewarded", "defaulted", "missing", "late", "held", "voided"]
 
 
 class CorrectionView(Struct, frozen=True, kw_only=True):
@@ -43,6 +41,14 @@ class RewardView(Struct, frozen=True, kw_only=True):
     corrections: tuple[CorrectionView, ...] = ()
 
 
+class ErasureView(Struct, frozen=True, kw_only=True):
+    """Who had a person's features erased, when and why."""
+
+    at: float
+    who: str
+    why: str
+
+
 class DecisionView(Struct, frozen=True, kw_only=True):
     """A decision and what came of it."""
 
@@ -53,6 +59,8 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     status: Status
     #: What the model learned from it, None if nothing (yet).
     learned: float | None
+    #: The context and what follows from it are empty then.
+    erased: ErasureView | None = None
 
 
 def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:
@@ -62,6 +70,13 @@ def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:
     rewards = _rewards(entries)
     expired = next((e.event for e in entries if isinstance(e.event, Expired)), None)
     status, learned = _fate(rewards, expired, summed=summed)
+    erased = None
+    for entry in entries:
+        if isinstance(entry.event, Erased):
+            erased = ErasureView(at=entry.at, who=entry.event.who, why=entry.event.why)
+            learned = None
+            if status not in ("missing", "late"):
+                status = "voided"
     return DecisionView(
         answer=decided.answer,
         context=decided.context,
@@ -69,6 +84,7 @@ def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:
         rewards=rewards,
         status=status,
         learned=learned,
+        erased=erased,
     )
 
 

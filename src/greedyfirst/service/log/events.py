@@ -68,6 +68,8 @@ class Decided(Event, frozen=True, kw_only=True, tag="decided"):
     context: dict[str, Value]
     eligible_arms: tuple[str, ...] | None
     answer: Decision
+    #: Whether the person's features, and what follows from them, were erased from it.
+    erased: bool = False
 
 
 class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
@@ -107,6 +109,28 @@ class RewardCorrected(Event, frozen=True, kw_only=True, tag="reward_corrected"):
     #: What stood before.
     before: float | None
     effect: Effect
+    who: str
+    why: str
+
+
+#: What had come of a decision. "late": a reward came after the wait, and nothing was learned;
+#: "held": a person is to say what the reward was; "voided": a person said that it does not count.
+Status = Literal["pending", "rewarded", "defaulted", "missing", "late", "held", "voided"]
+
+
+class Erased(Event, frozen=True, kw_only=True, tag="erased"):
+    """A person's features were erased from a decision; its reward is void for learning.
+
+    The decision's entry has another body since then, but still its seal. This event attests both.
+    """
+
+    step: int
+    #: What had come of the decision until then.
+    was: Status
+    #: The number of the decision's entry, its seal, and the SHA-256 of its new body, as hex digits.
+    seq: int
+    seal: str
+    body: str
     who: str
     why: str
 
@@ -232,6 +256,7 @@ AnyEvent = (
     | Rewarded
     | Expired
     | RewardCorrected
+    | Erased
     | Alarmed
     | Fed
     | Resolved
@@ -246,6 +271,7 @@ AnyEvent = (
 AUDITED = (
     "created",
     "reward_corrected",
+    "erased",
     "alarmed",
     "fed",
     "resolved",

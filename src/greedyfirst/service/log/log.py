@@ -18,6 +18,15 @@ class Log(Protocol):
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries; they are on disk, all of them, when this returns."""
 
+    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+        """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
+
+        The policy's snapshots are removed, since they may hold what was erased.
+        """
+
+    def seal_of(self, seq: int) -> bytes:
+        """The seal of entry ``seq``."""
+
     def last(self) -> tuple[int, float]:
         """Number and time of the last entry, zeros if there is none."""
 

@@ -18,7 +18,8 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.entries import GENESIS, Entry, kind_of, seal, step_of
+from greedyfirst.service.log.entries import GENESIS, Entry, erasure, kind_of, seal, step_of
+from greedyfirst.service.log.events import Decided
 from greedyfirst.service.log.sqlite_file import (
     APPLICATION,
     AUDITED_KINDS,
@@ -125,11 +126,25 @@ class SqliteLog:
             if entry.seq != expected or last_seal is None:
                 raise DamagedLogError(f"{self.path} lacks entry {expected}; put back a copy of it")
             last_seal = seal(last_seal, entry)
+            if last_seal != kept and self._is_erased(entry, kept):
+                last_seal = kept
             if last_seal != kept:
                 raise DamagedLogError(
                     f"entry {entry.seq} of {self.path} was changed; put back a copy"
                 )
         return last_seal
+
+    def _is_erased(self, entry: Entry, kept: bytes) -> bool:
+        """Whether a later entry attests that this one's body is what an erasure left of it."""
+        found = self._reader.execute(
+            "SELECT body FROM entries WHERE policy = ? AND step = ? AND kind = 'erased'",
+            (entry.policy, entry.step),
+        )
+        attested = [(event.seq, event.seal, event.body) for event in map(erasure, found)]
+        if (entry.seq, kept.hex(), hashlib.sha256(entry.body).hexdigest()) not in attested:
+            return False
+        decided = entry.event
+        return isinstance(decided, Decided) and decided.erased
 
     def _committed(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._pages_in_wal = pages
@@ -155,6 +170,22 @@ class SqliteLog:
             self._checkpoint()
         except apsw.Error as error:
             raise translated(self.path, error) from error
+
+    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+        """Replace a body for good: freed pages are overwritten, the write-ahead log is emptied."""
+        last = seal(self._seal, erased)
+        with disk(self.path):
+            self._writer.pragma("secure_delete", True)
+            with self._writer:
+                self._writer.execute("DROP TRIGGER entries_stay")
+                self._writer.execute("UPDATE entries SET body = ? WHERE seq = ?", (body, seq))
+                self._writer.execute(TABLES)
+                self._writer.execute("DELETE FROM snapshots WHERE policy = ?", (erased.policy,))
+                self._insert([(*erased, last)])
+            self._seal = last
+            with suppress(apsw.BusyError):  # another program reads: at the next start then
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._pages_in_wal = 0
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""
@@ -199,6 +230,12 @@ class SqliteLog:
             newest = "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
             row: Any = self._reader.execute(newest).fetchone()
         return row or (0, 0.0)
+
+    def seal_of(self, seq: int) -> bytes:
+        """The seal of an entry."""
+        with disk(self.path), self._reading:
+            kept = self._reader.execute("SELECT seal FROM entries WHERE seq = ?", (seq,)).get
+        return bytes(kept)
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries, a few hundred at a time."""

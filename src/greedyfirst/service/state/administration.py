@@ -16,7 +16,7 @@ from greedyfirst.service.log.events import (
     StateChanged,
 )
 from greedyfirst.service.state import rewards
-from greedyfirst.service.state.answers import addressed, resolve
+from greedyfirst.service.state.answers import addressed, note, resolve
 from greedyfirst.service.state.contexts import MOST
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.run_state import Standing
@@ -57,6 +57,9 @@ def is_same(recorded: AnyEvent, asked: Action) -> bool:
 
 def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
     """The effect of an action, requested now or read in the log; the alarms that it raised."""
+    if deployment.lacking:
+        _book(deployment, action, at)
+        return []
     match action:
         case Resolved():
             _check_watches(deployment, action)
@@ -75,6 +78,23 @@ def apply(deployment: Deployment, action: Action, at: float) -> list[AnyEvent]:
             return []
     deployment.model_version += 1
     return []
+
+
+def _book(deployment: Deployment, action: Action, at: float) -> None:
+    """Keep counts and names up, where the state of this time is not known."""
+    learned = 1
+    match action:
+        case Resolved():
+            note(deployment, action, at)
+        case ArmRetired():
+            deployment.alarms.end(action.arm, "left out", at, who=action.who)
+        case Imported():
+            learned = len(action.rows)
+            deployment.counts.imported += learned
+        case StateChanged():
+            learned = 0
+            deployment.standing = Standing.after(action, at)
+    deployment.model_version += learned
 
 
 def _check_watches(deployment: Deployment, resolved: Resolved) -> None:

@@ -31,7 +31,5 @@ class Amendments(Struct):
 
     def learned(self, step: int, parts: Mapping[str, float]) -> float | None:
         """What is learned from a decision whose reward came in these parts; None for nothing."""
-        if step in self.erased:
-            return None
         left = self.standing(step, parts)
         return sum(left.values()) if left else None

@@ -84,7 +84,12 @@ def resolve(deployment: Deployment, resolved: Resolved, at: float) -> None:
         if answer.begins_exploring and EXPLORE_ARM in possible:
             _watch_on(deployment)
         agent.answer(name, arm)
-    _close(deployment, name, arm, at, resolved.who)
+    note(deployment, resolved, at)
+
+
+def note(deployment: Deployment, resolved: Resolved, at: float) -> None:
+    """Note in the record of alarms what a person answered."""
+    _close(deployment, resolved.resolution, resolved.arm, at, resolved.who)
     deployment.alarms.change(resolved, at)
 
 

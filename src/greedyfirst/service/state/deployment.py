@@ -97,6 +97,10 @@ class Deployment:
         self.standing = Standing()
         #: Decisions that differed from the log when they were recomputed.
         self.mismatches = 0
+        #: Erased decisions that had been learned at this point of the log, and are erased only
+        #: later: the state of this time is not known. Decisions that were not recomputed for that.
+        self.lacking: set[int] = set()
+        self.not_recomputed = 0
 
     @classmethod
     def begin(cls, created: events.Created, recall: Recall) -> Deployment:

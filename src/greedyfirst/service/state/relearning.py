@@ -15,12 +15,13 @@ from greedyfirst.service.log.events import (
     Alarmed,
     AnyEvent,
     Decided,
+    Erased,
     Expired,
     RewardCorrected,
     Rewarded,
     SchemaChanged,
 )
-from greedyfirst.service.state import administration, corrections, rewards
+from greedyfirst.service.state import administration, corrections, erasure, rewards
 from greedyfirst.service.state.answers import LEAVE_OPEN, answer_alone
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment, make_agent
@@ -28,7 +29,7 @@ from greedyfirst.service.state.specification import Features
 from greedyfirst.validation import FloatArray
 
 #: The events after which everything is learned again.
-Cause = SchemaChanged | RewardCorrected
+Cause = SchemaChanged | RewardCorrected | Erased
 
 
 class Waiting(NamedTuple):
@@ -42,6 +43,8 @@ def is_cause(deployment: Deployment, event: AnyEvent) -> bool:
     """Whether everything is learned again after the event."""
     if isinstance(event, SchemaChanged):
         return not _only_ranges(deployment, event)
+    if isinstance(event, Erased):
+        return event.was in ("rewarded", "defaulted")
     return isinstance(event, RewardCorrected) and event.effect == "relearned"
 
 
@@ -66,11 +69,14 @@ def relearned(
     successor.amendments = before.amendments.copied()
     if isinstance(cause, RewardCorrected):
         successor.amendments.correct(cause.step, cause.part, cause.value)
+    elif isinstance(cause, Erased):
+        successor.amendments.erased.add(cause.step)
     waiting: dict[int, Waiting] = {}
     for at, event in past:
         _apply_again(successor, event, at, waiting)
-    for each in waiting.values():
-        _encoded(successor, each.decided.context)
+    for step, each in waiting.items():
+        if not (each.decided.erased or step in successor.amendments.erased):
+            _encoded(successor, each.decided.context)
     successor.specification = before.specification
     if agent.policy.watches:
         agent.answer_alarms(before.specification.on_alarm)
@@ -79,14 +85,23 @@ def relearned(
 
 def adopt(deployment: Deployment, cause: Cause, successor: Deployment, at: float) -> list[AnyEvent]:
     """Take over what :func:`relearned` made; the new alarms."""
-    if isinstance(cause, RewardCorrected):
-        corrections.book(deployment, cause)
+    book(deployment, cause)
     deployment.agent, deployment.history = successor.agent, successor.history
-    deployment.use(successor.encoding)
-    deployment.backfill = successor.backfill
-    deployment.schema_version = successor.schema_version
-    deployment.model_version += 1
     return _take_over_alarms(deployment, successor.open_alarms, at)
+
+
+def book(deployment: Deployment, cause: Cause) -> None:
+    """Count and note what the cause says, without learning."""
+    match cause:
+        case RewardCorrected():
+            corrections.book(deployment, cause)
+        case Erased():
+            erasure.book(deployment, cause)
+        case SchemaChanged():
+            deployment.use(cause.schema)
+            deployment.schema_version = cause.version
+            deployment.backfill = deployment.backfill | cause.backfill
+    deployment.model_version += 1
 
 
 def change_ranges(deployment: Deployment, changed: SchemaChanged) -> None:
@@ -154,7 +169,7 @@ def _learn(
     """Learn what stands of a decision's reward, or the default where none came."""
     decided, parts = waiting.pop(step)
     value = successor.amendments.learned(step, parts) if parts else default
-    if value is not None:
+    if value is not None and step not in successor.amendments.erased:
         context = _encoded(successor, decided.context)
         rewards.learn(successor, context, decided.answer.arm, value, step, at)
 

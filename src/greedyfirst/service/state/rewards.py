@@ -178,6 +178,11 @@ def learn_decision(deployment: Deployment, step: int, value: float, at: float) -
     """Learn the reward of a decision; the alarms that it raised."""
     decided = deployment.recall(step)[0]
     assert isinstance(decided, Decided)
+    if decided.erased:
+        deployment.lacking.add(step)
+    if deployment.lacking:
+        deployment.model_version += 1
+        return []
     encoded = deployment.encode_past(decided.context)
     return learn(deployment, encoded, decided.answer.arm, value, step, at)
 
