@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -371,6 +372,28 @@ class Agent:
             array("context", context, self._shape)
         link = getattr(model, "link", None)
         return (predictors if link is None else means(link_of(link), predictors)), parts
+
+    def standard_errors(self, context: ArrayLike) -> FloatArray | None:
+        """The standard error of each arm's expected reward, by the model's covariance (n_arms,).
+
+        How unsure an estimate is for this context, by the model; not a confidence interval, since
+        the policy itself chose which arm was tried where. NaN for an arm whose model does not say;
+        None where no model does: least squares, and ridge regression before it knows the noise.
+        """
+        x = array("context", context, self._shape)
+        model = self._model("to explain a decision")
+        link = getattr(model, "link", None)
+        spread = getattr(model, "covariance" if link is None else "inverse", None)
+        if spread is None:
+            return None
+        errors = np.sqrt(np.maximum(np.einsum("i,kij,j->k", x, np.asarray(spread), x), 0.0))
+        if link is None:
+            # Ridge regression that learns its prior keeps covariances over the noise's variance.
+            variance = getattr(model, "noise_variance", 1.0)
+            return errors * math.sqrt(variance) if variance > 0.0 else None
+        formula = link_of(link).slope
+        slopes = [formula(float(z)) for z in np.asarray(model.estimate) @ x]
+        return np.where(self.pulls > 0, errors * slopes, np.nan)
 
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""

@@ -68,6 +68,24 @@ def test_a_phone_shows_all_without_scrolling_sideways(demo, phone, path):
     assert beyond == []
 
 
+#: Of every table in a place that scrolls: whether it is wider, and what is said before it.
+CUES = (
+    "return [...document.querySelectorAll('.scroll')].filter(place => place.clientWidth)"
+    ".map(place => [place.scrollWidth > place.clientWidth + 1,"
+    " getComputedStyle(place, '::before').content])"
+)
+
+
+def test_a_table_that_is_wider_than_the_page_says_so(demo, phone, browser):
+    opened(phone, f"{demo}/policies/dosing")
+    phone.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wait_for(phone, "document.querySelector('.overflows')")
+    assert any(wider for wider, _ in phone.execute_script(CUES))
+    opened(browser, f"{demo}/policies/dosing")
+    for wider, said in [*phone.execute_script(CUES), *browser.execute_script(CUES)]:
+        assert ("Scroll sideways" in said) == wider
+
+
 def test_charts_show_the_course(demo, browser):
     opened(browser, f"{demo}/policies/dosing")
     drawn = browser.execute_script(

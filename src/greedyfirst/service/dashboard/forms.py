@@ -16,6 +16,7 @@ from litestar.exceptions import PermissionDeniedException
 
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.http.middleware import caller_of
+from greedyfirst.service.state.names import check_readable
 
 _SECRET = secrets.token_bytes(32)
 _LONGEST = {"who": 200, "why": 2000}
@@ -41,6 +42,7 @@ def signature(fields: dict[str, str]) -> tuple[str, str]:
             raise InvalidError("Say who you are." if name == "who" else "Say why: others will ask.")
         if len(text) > longest:
             raise InvalidError(f"“{name.capitalize()}” can have {longest} characters at most.")
+    check_readable("“Who”", fields["who"])
     return fields["who"], fields["why"]
 
 

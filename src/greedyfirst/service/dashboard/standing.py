@@ -34,6 +34,8 @@ def arm_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing:
     """How an arm stands with the test of diversity."""
     if not arm.in_use:
         return Standing("not in use")
+    if arm.pulls == 0 and arm.tripped_at is None:
+        return Standing("no samples yet")
     if diversity.measure == "share of samples":
         return _share_standing(arm, diversity)
     if any(alarm.arm == arm.name for alarm in diversity.open_alarms):

@@ -112,8 +112,16 @@ def why_chosen(view: DecisionView) -> str:
             "It was being explored, since it had too few samples: its score was raised above what "
             "was expected of it, by how unsure that was, and it was the highest."
         )
+    if view.erased:
+        return "Why is not known any more: it followed from features that were erased."
     among = "in use" if view.eligible_arms is None else "that were allowed here"
     if not explored:
+        tied = _tied(view)
+        if tied:
+            return (
+                f"It shared the highest expected reward with {named(tied)}: a tie, which a draw "
+                f"settled among the arms {among}."
+            )
         return f"Of the arms {among}, it had the highest expected reward."
     being = "was" if len(explored) == 1 else "were"
     return (
@@ -121,6 +129,19 @@ def why_chosen(view: DecisionView) -> str:
         f"{named(explored)}, which {being} being explored, the score was raised by how unsure "
         "that was."
     )
+
+
+def _tied(view: DecisionView) -> list[str]:
+    """The other arms that might have been taken and had the same expected reward."""
+    answer = view.answer
+    highest = answer.expected_rewards.get(answer.arm)
+    return [
+        arm
+        for arm, expected in answer.expected_rewards.items()
+        if arm != answer.arm
+        and expected == highest
+        and (view.eligible_arms is None or arm in view.eligible_arms)
+    ]
 
 
 def fate(view: DecisionView) -> str:

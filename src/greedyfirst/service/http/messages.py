@@ -17,6 +17,7 @@ from greedyfirst.service.state.specification import (
     MOST_FEATURES,
     Feature,
     Label,
+    NewLabel,
     Person,
     Reason,
     Specification,
@@ -69,7 +70,7 @@ class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class ArmRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new arm."""
 
-    arm: Label
+    arm: NewLabel
     who: Person
     why: Reason
     initial_pulls: Annotated[int, Meta(ge=0, le=10**6)] | None = None

@@ -187,6 +187,7 @@ def change(
 ) -> SchemaChanged | None:
     """The event of a change of features; None if they are so already."""
     backfill = plain(backfill)
+    schema.check_names()
     _check_backfill(before, schema, backfill)
     if schema == before.encoding and backfill.items() <= before.backfill.items():
         return None

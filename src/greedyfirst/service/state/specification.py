@@ -14,6 +14,7 @@ from greedyfirst.policies.description import as_in_release_0_1, describe, from_d
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.state import ranges
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
+from greedyfirst.service.state.names import READABLE, check_readable
 from greedyfirst.service.state.ranges import Amount, FeatureRange, Outside, RewardRange
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
@@ -22,7 +23,9 @@ from greedyfirst.validation import names
 #: In Python $ also matches before a line's end.
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$(?!\n)", max_length=64)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
-Person = Annotated[str, Meta(min_length=1, max_length=200)]
+#: Of requests only: what is in a log must stay readable, whatever names it has.
+NewLabel = Annotated[str, Meta(min_length=1, max_length=100, pattern=READABLE)]
+Person = Annotated[str, Meta(min_length=1, max_length=200, pattern=READABLE)]
 Reason = Annotated[str, Meta(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Meta(gt=0, le=10.0**9)]
 Scale = Annotated[float, Meta(gt=0, le=1e12)]
@@ -108,6 +111,13 @@ class Features(Struct, frozen=True, kw_only=True):
             )
         return schema
 
+    def check_names(self) -> None:
+        """Refuse names of features and levels that people could not read."""
+        for item in self.features:
+            check_readable("the name of a feature", item.name)
+            for level in item.levels if isinstance(item, CategoricalFeature) else ():
+                check_readable(f"a level of {item.name!r}", level)
+
     def ranges(self) -> tuple[FeatureRange, ...]:
         """The plausible ranges of those that have one."""
         return tuple(
@@ -172,6 +182,9 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             names("arms", self.arms, len(self.arms))
         except ValueError as error:
             raise InvalidError(str(error)) from None
+        for arm in self.arms:
+            check_readable("the name of an arm", arm)
+        self.encoding().check_names()
         check_size(len(self.arms), self.encoding().schema().n_features)
         if self.reward_wait is None and self.default_reward is not None:
             raise InvalidError(
