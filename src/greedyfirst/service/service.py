@@ -324,7 +324,7 @@ class DecisionService:
             with _changing(journal):
                 erasure.book(deployment, event)
                 self._record(journal, deployment, self._now(), [event], erases=erases)
-        self._working().keep(name, save(deployment))
+                journal.keep(name, save(deployment))
         await self.durable()
 
     async def _relearn(
@@ -348,6 +348,7 @@ class DecisionService:
             at = self._now()
             raised = relearning.adopt(deployment, cause, successor, at)
             self._record(journal, deployment, at, [cause, *raised], key, erases)
+            journal.keep(name, save(deployment))  # so that a restart need not learn it all again
 
     @contextmanager
     def _held(self, name: str) -> Iterator[None]:

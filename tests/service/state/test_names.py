@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from litestar.testing import TestClient
 from served import BY, SPECIFICATION, Start, create, decide, view
+
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.events import Created
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state.specification import (
+    CategoricalFeature,
+    NumericFeature,
+    Specification,
+)
 
 AGE, SEX = SPECIFICATION["features"]
 UNREADABLE = {
@@ -58,3 +68,17 @@ def test_names_of_every_script_are_taken(start: Start, name: str) -> None:
         assert decide(client, eligible_arms=[name])["arm"] == name
         body = {"arm": "new", "who": name, "why": "?"}
         assert client.post("/v1/policies/dose/arms", json=body).status_code == 201
+
+
+def test_a_log_with_other_names_is_read_all_the_same(path: Path, start: Start) -> None:
+    """Older releases took them."""
+    features = (NumericFeature(name="\t"), CategoricalFeature(name=" ", levels=("\u202e", "f")))
+    specification = Specification(name="dose", arms=("\0", "low\u200b"), features=features, seed=1)
+    created = Created(specification=specification.written_out(), seed=1)
+    log = SqliteLog(path)
+    log.append([Entry.of(created, seq=1, at=1.0, policy="dose", key=None)])
+    log.close()
+    with start() as client:
+        assert decide(client, {"\t": 1, " ": "f"}, eligible_arms=["\0"])["arm"] == "\0"
+        body = {"arm": "\0", **BY}
+        assert client.post("/v1/policies/dose/retirements", json=body).status_code == 201

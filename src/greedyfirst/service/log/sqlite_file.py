@@ -33,7 +33,8 @@ CREATE INDEX IF NOT EXISTS entries_by_policy ON entries (policy, seq);
 CREATE INDEX IF NOT EXISTS entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
 DROP INDEX IF EXISTS entries_audited;
-CREATE INDEX IF NOT EXISTS entries_in_audit ON entries (policy, seq)
+DROP INDEX IF EXISTS entries_in_audit;
+CREATE INDEX IF NOT EXISTS entries_for_audit ON entries (policy, seq)
     WHERE kind IN ({AUDITED_KINDS});
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;

@@ -22,8 +22,8 @@ def reward(
     if part and deployment.specification.rewards != "sum":
         raise InvalidError('part must be left out: only rewards="sum" come in parts')
     waiting = step in deployment.pending
-    known = deployment.parts.get(step, {})
-    seen = known or step in deployment.held or step in deployment.amendments.corrected
+    known = deployment.parts.get(step, {}) | deployment.amendments.corrected.get(step, {})
+    seen = part in known or part in deployment.held.get(step, {})
     for event in deployment.recall(step) if seen or not waiting else ():
         if isinstance(event, Rewarded) and event.part == part:
             _check_same(deployment, event, value)
