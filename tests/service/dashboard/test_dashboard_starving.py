@@ -44,7 +44,7 @@ def test_the_alarm_says_what_the_arm_has_and_what_it_needs(dose):
 
 
 def offered(page):
-    return [field["value"] for field in page.all("input") if field.get("type") == "radio"]
+    return [field["value"] for field in page.all("input") if field.get("name") == "resolution"]
 
 
 def test_the_form_lists_the_answers_of_the_policy(dose):
