@@ -18,6 +18,7 @@ from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.links import LINKS
 from greedyfirst.policies import POLICIES
 from greedyfirst.service.log.access_keys import AccessKey, add_key
+from greedyfirst.service.log.backup import back_up
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from support.service_process import service_process
 
@@ -59,12 +60,19 @@ def test_snippets_of_the_service_run_in_order(tmp_path, monkeypatch):
             snippet = block.values[0].replace("http://127.0.0.1:8000", url)
             exec(compile(snippet, block.id, "exec"), names)
         names["client"].close()
+        greedyfirst("backup trial.db copy.db")
     for log in ("trial.db", "copy.db"):
-        words = [sys.executable, "-m", "greedyfirst", "log", "check", log]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert "3 decisions made again, 0 came out otherwise" in done.stdout
-        assert "1 not made again: features that it follows from were erased" in done.stdout
+        said = greedyfirst(f"log check {log}")
+        assert "3 decisions made again, 0 came out otherwise" in said
+        assert "1 not made again: features that it follows from were erased" in said
+
+
+def greedyfirst(line):
+    """What a command prints."""
+    words = [sys.executable, "-m", "greedyfirst", *shlex.split(line)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 SERVING = [p for p in commands() if p.values[0].startswith("greedyfirst serve")]
@@ -78,8 +86,12 @@ def test_commands_run(line, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{a:.3f},{b:.3f},{int(a > b)}" for a, b in rng.normal(size=(200, 2))]
     SqliteLog(tmp_path / "trial.db").close()
-    if "keys remove" in line:
+    if "restore" in line:
+        back_up(tmp_path / "trial.db", tmp_path / "copy.db")
+    if "keys remove" in line or "keys rotate" in line:
         add_key(tmp_path / "trial.db", AccessKey("clinic", "decider", b"hash"))
+    (tmp_path / "anchors.txt").write_text("")
+    (tmp_path / "secret.txt").write_text("a secret of the auditor")
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
     doses = rng.normal(size=(200, 2))
     logged = [f"{a:.3f},{'high' if b > 0 else 'low'},{a * b:.3f},0.5" for a, b in doses]
@@ -92,6 +104,7 @@ def test_commands_run(line, tmp_path):
 @pytest.mark.parametrize("line", SERVING)
 def test_services_start_and_end_when_told_to(line, tmp_path):
     words = [sys.executable, "-u", "-m", *shlex.split(line), "--port", str(free_port())]
+    (tmp_path / "secret.txt").write_text("a secret of the auditor")
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         try:
             said = ""

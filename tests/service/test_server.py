@@ -218,7 +218,12 @@ def test_keys_are_shown_once_and_kept_as_hashes(
     assert run(monkeypatch, "keys", "add", "boss", "--role", "admin", "--db", path) == 0
     boss = capsys.readouterr().out.strip()
     assert run(monkeypatch, "keys", "list", "--db", path) == 0
-    assert sorted(capsys.readouterr().out.split("\n"))[1:] == ["boss\tadmin", "clinic\tdecider"]
+    told = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:3] for line in told[1:]] == [
+        ["boss", "admin", "all"],
+        ["clinic", "decider", "all"],
+    ]
+    assert [line[4:] for line in told[1:]] == [["-", "-", "in use"]] * 2
     for file in path.parent.iterdir():
         assert key.encode() not in file.read_bytes()
     access = Access(lambda: all_keys(path))

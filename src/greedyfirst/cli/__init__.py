@@ -1,6 +1,18 @@
 """The command line: thin, every command calls one public function."""
 
-from greedyfirst.cli import bounds, diversity, evaluate, figure, plan, replay, serve
+from greedyfirst.cli import bounds, diversity, evaluate, figure, keys, log, plan, replay, serve
 from greedyfirst.cli.application import app, main
 
-__all__ = ["app", "bounds", "diversity", "evaluate", "figure", "main", "plan", "replay", "serve"]
+__all__ = [
+    "app",
+    "bounds",
+    "diversity",
+    "evaluate",
+    "figure",
+    "keys",
+    "log",
+    "main",
+    "plan",
+    "replay",
+    "serve",
+]

@@ -17,9 +17,13 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 
+from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
-from greedyfirst.service.http.middleware import Access, RequestsInFlight
+from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.anchors import AnchorFile
+from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.validation import number, whole_number
@@ -36,6 +40,8 @@ def serve(
     port: int = 8000,
     names: tuple[str, ...] = (),
     per_second: float = PER_SECOND,
+    anchor: str | Path | None = None,
+    anchor_key: str | Path | None = None,
     ready: Callable[[], None] | None = None,
 ) -> None:
     """Serve the log in the file ``path`` until SIGINT or SIGTERM.
@@ -47,28 +53,55 @@ def serve(
     host, port
         Where to listen. Other addresses than loopback need keys.
     names
-        Names by which requests may call this service, beside the loopback's.
+        Names by which requests may call this service, beside the loopback's; they need keys.
     per_second
         Requests that a client may send in the long run.
+    anchor, anchor_key
+        A file to note the log's head in, and one with the secret that signs it. A log that does not
+        have every head in there is not served.
     ready
         Called when the log is open and the service is about to listen.
     """
     check_address(host, port)
     number("per_second", per_second, above=0)
     path = Path(path)
+    anchors = None
+    if anchor is not None:
+        key = None if anchor_key is None else Path(anchor_key)
+        anchors = AnchorFile.with_key_in(Path(anchor), key)
+    elif anchor_key is not None:
+        raise ValueError("anchor_key needs an anchor: the file whose lines it signs")
+    if anchors is not None:
+        _check_anchors(path, anchors)
     SqliteLog(path).close()  # make it where it is not there
-    access = Access(lambda: all_keys(path), needed=host not in LOOPBACK)
-    if host not in LOOPBACK and access.empty:
+    reached_as = [*names, *(() if host in LOOPBACK else (host,))]
+    access = Access(lambda: all_keys(path), needed=bool(reached_as))
+    add_one = f"greedyfirst keys add NAME --role admin --db {path}"
+    if not access.in_use and reached_as:
         raise ValueError(
-            f"host {host} can be reached from elsewhere, which needs keys: "
-            f"greedyfirst keys add NAME --role admin --db {path}"
+            f"{reached_as[0]} can be reached from elsewhere, which needs keys: {add_one}"
         )
+    if not access.in_use and access.keys:
+        _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
     service = DecisionService(lambda: SqliteLog(path))
     hosts = LOOPBACK | {host, *names}
-    app = make_application(service, access=access, hosts=hosts, per_second=per_second)
+    app = make_application(service, access=access, keys_in=path, hosts=hosts, per_second=per_second)
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
     uvloop.run(_run(service, app, host, port, ready))
+
+
+def _check_anchors(path: Path, anchors: AnchorFile) -> None:
+    """Refuse a log that lacks what was noted of it; it stays as it is."""
+    if not anchors.path.exists():
+        return
+    if path.is_file():
+        with reading(path) as log:
+            anchors.check(log)
+    elif anchors.read():
+        raise DamagedLogError(
+            f"{path} is not there, but {anchors.path} has entries of it; put the log back"
+        )
 
 
 def check_address(host: str, port: int) -> None:

@@ -26,7 +26,7 @@ from greedyfirst.service.errors import (
 )
 from greedyfirst.service.log import events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
-from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
@@ -46,7 +46,7 @@ from greedyfirst.service.state.specification import Features, Specification
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
-_STEP = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
+_STEP = re.compile(r"([1-9][0-9]{0,17})(-[0-9a-f]{6})?", re.ASCII)
 _OTHER_REQUEST = "Idempotency-Key was used for another request"
 
 
@@ -97,11 +97,25 @@ class DecisionService:
         """All deployments by name."""
         return self._running.by_name
 
+    def head(self) -> Head | None:
+        """The end of the log on disk; None while it is closed."""
+        journal = self._running.journal
+        return None if journal is None else journal.log.head()
+
+    def warnings(self) -> list[str]:
+        """What a person should look at although requests can be answered; no names in it."""
+        differing = sum(1 for each in self.deployments.values() if each.mismatches)
+        if not differing:
+            return []
+        policies = "1 policy has" if differing == 1 else f"{differing} policies have"
+        return [f"{policies} decisions that differ from the log when they are made again"]
+
     def _working(self) -> Journal:
         """The readiness check of a request; the journal to record its events in."""
         journal = self._running.journal
         if journal is None:
-            raise UnavailableError("nothing can be recorded at the moment; try again")
+            why = f" ({self._running.problem})" if self._running.problem else ""
+            raise UnavailableError(f"nothing can be recorded at the moment{why}; try again")
         if journal.failure is not None:
             raise UnavailableError(
                 f"nothing can be recorded at the moment ({journal.failure}); try again"
@@ -151,6 +165,15 @@ class DecisionService:
             left = max(SNAPSHOT_EVERY, size // _BYTES_PER_ENTRY)
             journal.keep(name, save(deployment))
         entries_left[name] = left
+
+    def record(self, event: AnyEvent, *, key: str | None = None) -> bool:
+        """Add an event of the service itself, once per key; False while nothing can be recorded."""
+        journal = self._running.journal
+        if journal is None or journal.failure is not None:
+            return False
+        if key is None or journal.with_key(events.SERVICE, key) is None:
+            journal.add(event, at=self._now(), policy=events.SERVICE, key=key)
+        return True
 
     async def durable(self) -> None:
         """Wait until everything done so far is on disk: no answer may tell of anything else."""
@@ -202,14 +225,27 @@ class DecisionService:
         return outcome
 
     def _parsed(self, decision_id: str) -> tuple[str, int]:
-        name, _, step = decision_id.rpartition(":")
-        if name not in self._running.by_name or not _STEP.fullmatch(step):
+        """Policy and number of a decision that may be there; 404 if its id was never given."""
+        name, _, end = decision_id.rpartition(":")
+        deployment, step = self._running.by_name.get(name), _STEP.fullmatch(end)
+        if deployment is None or step is None:
             raise NotFoundError(f"there is no decision {decision_id!r}")
-        return name, int(step)
+        number = int(step[1])
+        if deployment.decision_id(number) != decision_id:
+            lost = ""
+            if deployment.tags:
+                lost = (
+                    f": the log was put back from a backup, which ended at decision "
+                    f"{deployment.tags[-1][0] - 1}; what was decided later and before that is lost"
+                )
+            raise NotFoundError(f"there is no decision {decision_id!r}{lost}")
+        return name, number
 
     # ---------------------------------------------------------------- administration
 
-    async def create(self, specification: Specification) -> tuple[Deployment, bool]:
+    async def create(
+        self, specification: Specification, who: str | None = None
+    ) -> tuple[Deployment, bool]:
         """Create a deployment; False if it is there already, with the same specification."""
         self._working()
         name = specification.name
@@ -224,7 +260,7 @@ class DecisionService:
         seed = specification.seed
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-        created = events.Created(specification=specification, seed=seed, asked=asked)
+        created = events.Created(specification=specification, seed=seed, asked=asked, who=who)
         recall = self._running.recall_of(name)
         with self._held(name):  # in a thread, since it may have to compile the policy
             try:
@@ -315,8 +351,9 @@ class DecisionService:
         self._expire(journal, deployment)
         await journal.durable()
         about = self.decision(decision_id)
-        seal = self.log.seal_of(about[0].seq)
-        event, body = erasure.erasure(self._found(name), about, seal, who, why)
+        written = self.log.head_at(about[0].seq)
+        assert written is not None  # since it is on disk
+        event, body = erasure.erasure(self._found(name), about, written.seal, who, why)
         erases = about[0].seq, body
         if relearning.is_cause(deployment, event):
             await self._relearn(journal, deployment, event, erases=erases)
@@ -395,6 +432,10 @@ class DecisionService:
         log = self.log
         self._found(name)
         return log.audit(name, before, limit)
+
+    def audit_of_service(self, before: int | None, limit: int) -> list[Entry]:
+        """What happened with keys and backups, newest first."""
+        return self.log.audit(events.SERVICE, before, limit)
 
     async def recompute(self, decision_id: str) -> tuple[Decision, Decision]:
         """A decision as it was logged, and as the state of that time gives it."""

@@ -77,7 +77,7 @@ def test_no_request_makes_the_service_fail(path: Path, examples: int) -> None:
         for _ in range(2):
             decide(client)
         statuses = send_all(client, examples)
-        assert len(statuses) == 20
+        assert len(statuses) == 22
         assert all(seen & {200, 201} for name, seen in statuses.items() if name[:3] == "GET")
         assert client.get("/readyz").status_code == 200
         policies = client.get("/v1/policies").json()

@@ -14,24 +14,12 @@ from pathlib import Path
 
 import apsw
 import pytest
+from log_entries import entries
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.log.entries import Entry
-from greedyfirst.service.log.events import Expired, Rewarded
+from greedyfirst.service.log.events import Expired
 from greedyfirst.service.log.sqlite_log import SqliteLog
-
-
-def entries(first: int, last: int) -> list[Entry]:
-    return [
-        Entry.of(
-            Rewarded(step=seq, part="", value=seq / 2, outcome="counted"),
-            seq=seq,
-            at=float(seq),
-            policy="p",
-            key=f"key {seq}",
-        )
-        for seq in range(first, last + 1)
-    ]
 
 
 @pytest.fixture
@@ -67,6 +55,19 @@ def test_what_is_appended_is_read(path: Path) -> None:
     assert log.with_key("p", "key 7") == entries(7, 7)[0]
     assert log.with_key("q", "key 7") is None
     assert log.check() == 1200
+    log.close()
+
+
+@pytest.mark.parametrize("question", ["policies", "audit"])
+def test_a_start_does_not_read_the_daily_work(path: Path, question: str) -> None:
+    """A log of a million decisions is a gigabyte, which a disk takes many seconds to read."""
+    log = SqliteLog(path)
+    asked: list[str] = []
+    log.connection.exec_trace = lambda _, sql, __: asked.append(sql) is None
+    log.policies() if question == "policies" else log.audit("p")
+    log.connection.exec_trace = None
+    plan = log.connection.execute(f"EXPLAIN QUERY PLAN {asked[0].replace('?', '1')}").fetchall()
+    assert all("INDEX" in str(row[3]) or "ORDER BY" in str(row[3]) for row in plan), plan
     log.close()
 
 

@@ -18,10 +18,11 @@ from greedyfirst.service.dashboard import (
     signing,
     standing,
 )
+from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.http import views
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import needs
+from greedyfirst.service.http.middleware import admit_to_policy, caller_of, needs, seen
 from greedyfirst.service.http.openapi import document_of
 
 
@@ -30,7 +31,7 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
     """All policies; one whose schema is being changed stands as before."""
     service = service_of(state)
     await service.durable()
-    policies = [views.policy_view(deployment) for deployment in service.deployments.values()]
+    policies = [views.policy_view(each) for each in seen(request, service.deployments)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 
@@ -51,13 +52,19 @@ async def show_policy(
 
 @get("/decisions")
 async def look_up(
-    state: State, number: FromQuery[str] = "", policy: FromQuery[str] = ""
+    request: Request[Any, Any, Any],
+    state: State,
+    number: FromQuery[str] = "",
+    policy: FromQuery[str] = "",
 ) -> Redirect:
     """From the number or id in the look-up form to the decision."""
-    asked = number.strip()
+    asked, service, caller = number.strip(), service_of(state), caller_of(request)
+    assert caller is not None
     if asked.isascii() and asked.isdigit():
-        asked = f"{policy}:{asked}"
-    service_of(state).decision(asked)
+        admit_to_policy(caller, {"policy": policy})
+        asked = service.deployment(policy).decision_id(int(asked[:18]))
+    admit_to_policy(caller, {"decision_id": asked})
+    service.decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
 
@@ -91,6 +98,7 @@ router = Router(
     "/",
     route_handlers=[
         _for_readers,
+        access_page,
         *actions.HANDLERS,
         signing.sign_in_page,
         signing.sign_in,

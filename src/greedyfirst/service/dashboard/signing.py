@@ -12,7 +12,8 @@ from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
 from greedyfirst.service.dashboard.rendering import page
-from greedyfirst.service.http.middleware import COOKIE
+from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.middleware import COOKIE, Access, hashed, session_of
 
 
 @get("/sign-in")
@@ -25,29 +26,43 @@ async def sign_in_page(
 
 @post("/sign-in")
 async def sign_in(request: Request[Any, Any, Any], state: State) -> Response[Any]:
-    """Keep the key in a cookie that no script can read and no other site can use."""
+    """Begin a session, in a cookie that no script can read and no other site can use."""
     fields = await forms.sent(request)
     key, target = fields.get("key", ""), _local(fields.get("next", "/"))
-    if state.access.caller(key) is None:
+    access: Access = state.access
+    caller, client = access.caller(key), request.client.host if request.client else ""
+    if caller is None:
+        state.trail.refused(client, f"{access.reason(key)} at sign-in", None)
         problem = "This key is not known. Look for blanks or missing letters."
         return page(request, "sign_in.html", 401, next=target, problem=problem)
-    return Redirect(target, status_code=303, cookies=[_cookie(request, key)])
+    state.trail.signed_in(caller.name, client)
+    await service_of(state).durable()
+    session = access.sessions.begin(hashed(key))
+    return Redirect(target, status_code=303, cookies=[_cookie(request, session)])
 
 
 @post("/sign-out")
-async def sign_out(request: Request[Any, Any, Any]) -> Redirect:
-    """Forget the key."""
+async def sign_out(request: Request[Any, Any, Any], state: State) -> Redirect:
+    """End the session."""
     await forms.sent(request)
+    session = session_of(request)
+    if session is not None:
+        state.access.sessions.end(session)
     gone = _cookie(request, "")
     gone.max_age = 0
     return Redirect("/sign-in", status_code=303, cookies=[gone])
 
 
-def _cookie(request: Request[Any, Any, Any], key: str) -> Cookie:
+def _cookie(request: Request[Any, Any, Any], session: str) -> Cookie:
     # A proxy that speaks HTTPS says so. Whoever pretends only makes their own cookie stricter.
     spoken = request.headers.get("x-forwarded-proto", request.url.scheme)
     return Cookie(
-        key=COOKIE, value=key, httponly=True, samesite="strict", secure=spoken == "https", path="/"
+        key=COOKIE,
+        value=session,
+        httponly=True,
+        samesite="strict",
+        secure=spoken == "https",
+        path="/",
     )
 
 

@@ -231,6 +231,18 @@ def happened(entry: AuditEntry) -> str:
             return f"The arm {arm} was put back: it may be chosen again."
         case "imported":
             return f"{count(event['rows'])} rows from elsewhere were learned."
+        case "restored":
+            return (
+                f"The log was put back from a backup of {count(event['entries'])} entries; what "
+                "was recorded after it is lost."
+            )
+        case "key_changed":
+            return _key_changed(event)
+        case "signed_in":
+            return f"Signed in from {event['client']}."
+        case "refused":
+            times = "once" if event["count"] == 1 else f"{count(event['count'])} times"
+            return f"Refused {times}: {event['reason']}, from {event['client']}."
         case _:
             return f"The features were changed to version {event['version']}."
 
@@ -246,3 +258,18 @@ def _corrected(event: Mapping[str, Any]) -> str:
         return f"{which}, {number(value)}, was confirmed."
     was = "void" if before is None else number(before)
     return f"{which} was corrected from {was} to {number(value)}."
+
+
+def _key_changed(event: dict[str, Any]) -> str:
+    """A change of a key as a sentence."""
+    did = {"added": "was made", "rotated": "got a new secret", "removed": "was taken out of use"}
+    said = f"The key {event['name']} ({event['role']}) {did[event['change']]}"
+    if event["change"] == "removed":
+        return f"{said}."
+    if event["policies"] is not None:
+        said += f", for {', '.join(event['policies'])} only"
+    if event["expires"] is not None:
+        said += f", until {when(event['expires'])}"
+    if event["old_until"] is not None:
+        said += f"; the old secret is good until {when(event['old_until'])}"
+    return f"{said}."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,11 +20,22 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import dashboard
+from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
-from greedyfirst.service.http import decisions, policies
+from greedyfirst.service.http import audit, decisions, policies
+from greedyfirst.service.http.access_trail import AccessTrail
+from greedyfirst.service.http.key_watch import KeyWatch
 from greedyfirst.service.http.metrics import ServiceMetrics
-from greedyfirst.service.http.middleware import Access, Middleware, RateLimit, needs
+from greedyfirst.service.http.middleware import (
+    Access,
+    Middleware,
+    RateLimit,
+    caller_of,
+    needs,
+    reason_of,
+)
 from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
 
@@ -41,12 +53,13 @@ async def healthz() -> dict[str, str]:
 
 
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
-async def readyz(state: State) -> Response[dict[str, str]]:
-    """Requests can be answered."""
+async def readyz(state: State) -> Response[dict[str, Any]]:
+    """Requests can be answered; warnings are for people."""
     ready = state.service.ready
-    return Response(
-        {"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503
-    )
+    content: dict[str, Any] = {"status": "ready" if ready else "not ready"}
+    if warnings := state.service.warnings():
+        content["warnings"] = warnings
+    return Response(content, status_code=200 if ready else 503)
 
 
 @get("/openapi.json", include_in_schema=False)
@@ -56,9 +69,10 @@ async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
 
 
 @get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")
-async def metrics(state: State) -> bytes:
+async def metrics(request: Request[Any, Any, Any], state: State) -> bytes:
     """Prometheus reads this."""
-    text: bytes = state.metrics.text()
+    caller = caller_of(request)
+    text: bytes = state.metrics.text(None if caller is None else caller.policies)
     return text
 
 
@@ -69,6 +83,11 @@ async def _nobody(_: ASGIConnection[Any, Any, Any, Any], __: BaseRouteHandler) -
 
 def _problem(request: Request[Any, Any, Any], status: int, sentence: str) -> Response[Any]:
     """What went wrong, as a page for people and as JSON for programs."""
+    if status in (401, 403):
+        caller = caller_of(request)
+        client = request.client.host if request.client else ""
+        name = None if caller is None else caller.name
+        request.app.state.trail.refused(client, reason_of(request), name)
     if dashboard.is_page(request):
         return dashboard.problem_page(request, status, sentence)
     return Response(
@@ -107,6 +126,8 @@ def make_application(
     service: DecisionService,
     *,
     access: Access,
+    keys_in: Path | None = None,
+    anchors: AnchorFile | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
@@ -120,23 +141,42 @@ def make_application(
         What it serves; started and stopped with it.
     access
         The keys in force.
+    keys_in
+        The log's file, whose changes of keys are recorded; None if keys are from elsewhere.
+    anchors
+        Where the log's head is noted every hour and at the end.
     hosts
         Names that requests may use for this service; None for any.
     per_second, most_bytes, body_seconds
         Limits of a client's requests, of a request's body, and of the time that the body takes.
     """
+    watch = KeyWatch(access, keys_in)
+    trail = AccessTrail(service, watch)
+    anchoring = Anchoring(service, anchors)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         await service.start()
-        keys = asyncio.create_task(access.keep_fresh())
+        watch.start()
+        keeping = [asyncio.create_task(each.keep()) for each in (trail, anchoring)]
         try:
             yield
         finally:
-            keys.cancel()
+            for task in keeping:
+                task.cancel()
+            watch.stop()
+            trail.flush()
+            with suppress(RequestError):  # nothing can be recorded: there is nothing to note
+                await service.durable()
+                await anchoring.note()
             await service.stop()
 
-    interface = [*policies.HANDLERS, *decisions.HANDLERS, *policies.FURTHER_HANDLERS]
+    interface = [
+        *policies.HANDLERS,
+        *decisions.HANDLERS,
+        *policies.FURTHER_HANDLERS,
+        *audit.HANDLERS,
+    ]
     app = Litestar(
         route_handlers=[
             Router("/v1", route_handlers=interface),
@@ -147,7 +187,14 @@ def make_application(
             metrics,
         ],
         lifespan=[lifespan],
-        state=State({"service": service, "access": access, "metrics": ServiceMetrics(service)}),
+        state=State(
+            {
+                "service": service,
+                "access": access,
+                "trail": trail,
+                "metrics": ServiceMetrics(service),
+            }
+        ),
         exception_handlers={
             RequestError: _refused,
             LogFailedError: _failed,
@@ -173,6 +220,12 @@ def make_application(
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
     app.asgi_handler = Middleware(
-        app.asgi_handler, access, hosts, RateLimit(per_second), body_seconds
+        app.asgi_handler,
+        access,
+        hosts,
+        RateLimit(per_second),
+        body_seconds,
+        trail.refused,
+        service.head,
     )
     return app

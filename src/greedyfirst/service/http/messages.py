@@ -200,6 +200,8 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     held: tuple[HeldView, ...] = ()
     #: Whether it decides, and who said so when and why.
     standing: Standing = Standing()
+    #: Decisions that differed from the log when the state was made from it.
+    mismatches: int = 0
 
 
 class ArmDiversityView(Struct, frozen=True, kw_only=True):
@@ -251,11 +253,22 @@ class ReplayView(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """Something that a person or the diversity test did."""
+    """Something that is not the daily work: what people and the diversity test did, keys."""
 
     number: int
     at: float
     event: dict[str, Any]
+
+
+class HeadView(Struct, frozen=True, kw_only=True):
+    """The end of the log."""
+
+    #: Number and seal together, as ``greedyfirst log check --head`` takes them.
+    head: str
+    #: The number of the last entry, and so of all of them.
+    entries: int
+    #: The last entry's seal: a hash of it and of all before.
+    seal: str
 
 
 class SchemaAnswer(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,9 @@ from prometheus_client.registry import Collector
 
 from greedyfirst.service.service import DecisionService
 
+#: A floating-point number holds so many exactly.
+_SEAL_BYTES = 6
+
 
 class ServiceMetrics(Collector):
     """Counts that survive a restart, since they come from the log."""
@@ -18,10 +21,12 @@ class ServiceMetrics(Collector):
     def __init__(self, service: DecisionService) -> None:
         self._service = service
         self._registry = CollectorRegistry()
+        self._shown: frozenset[str] | None = None
         self._registry.register(self)
 
-    def text(self) -> bytes:
-        """The page that Prometheus reads."""
+    def text(self, policies: frozenset[str] | None = None) -> bytes:
+        """The page that Prometheus reads; of some policies only, if they are named."""
+        self._shown = policies
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -30,6 +35,12 @@ class ServiceMetrics(Collector):
         ready = GaugeMetricFamily("greedyfirst_ready", "1 if requests can be met")
         ready.add_metric([], float(service.ready))
         yield ready
+        head = service.head()
+        if head is not None:
+            yield CounterMetricFamily("greedyfirst_log_entries", "Entries of the log", head.seq)
+            start = "The first 48 bits of the last entry's seal, as a number"
+            seal = int.from_bytes(head.seal[:_SEAL_BYTES])
+            yield GaugeMetricFamily("greedyfirst_log_seal", start, seal)
         decisions = CounterMetricFamily("greedyfirst_decisions", "Decisions", labels=["policy"])
         rewards = CounterMetricFamily(
             "greedyfirst_rewards", "Rewards by what became of them", labels=["policy", "outcome"]
@@ -46,7 +57,14 @@ class ServiceMetrics(Collector):
         pulls = CounterMetricFamily(
             "greedyfirst_pulls", "Rewards learned", labels=["policy", "arm"]
         )
+        mismatches = GaugeMetricFamily(
+            "greedyfirst_mismatches",
+            "Decisions that differ from the log when they are made again",
+            labels=["policy"],
+        )
         for name, deployment in service.deployments.items():
+            if self._shown is not None and name not in self._shown:
+                continue
             decisions.add_metric([name], deployment.agent.decisions)
             counts = deployment.counts
             for outcome in ("counted", "late", "defaulted", "imported"):
@@ -56,7 +74,8 @@ class ServiceMetrics(Collector):
             held.add_metric([name], sum(map(len, deployment.held.values())))
             pending.add_metric([name], len(deployment.pending))
             alarms.add_metric([name], len(deployment.open_alarms))
+            mismatches.add_metric([name], deployment.mismatches)
             learned = deployment.agent.pulls
             for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
                 pulls.add_metric([name, arm], float(pulled))
-        yield from (decisions, rewards, pending, alarms, held, pulls)
+        yield from (decisions, rewards, pending, alarms, held, pulls, mismatches)

@@ -5,34 +5,37 @@ Access keys have a role, which says what their callers may do.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
+import math
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
 
-from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, NotFoundError
 from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
+from greedyfirst.service.http.sessions import Sessions
 from greedyfirst.service.log.access_keys import AccessKey
+from greedyfirst.service.log.entries import Head
 
 #: Each may do what those before it may.
 ROLES = ("reader", "decider", "admin")
-_READ_EVERY = 1.0
 _log = logging.getLogger("greedyfirst.service")
-COOKIE = "greedyfirst_key"
-_CALLER = "greedyfirst_caller"
+COOKIE = "greedyfirst_session"
+_CALLER, _REASON = "greedyfirst_caller", "greedyfirst_reason"
 _MOST_CLIENTS = 10_000
 _READS = ("GET", "HEAD", "OPTIONS")
+#: Their answers have the log's head: that of the commit which they waited for, or a later one.
+_WRITES = ("POST", "PUT")
 _HEADERS = [
     (
         b"content-security-policy",
@@ -47,6 +50,7 @@ _HEADERS = [
 _NOT_KEPT = (b"cache-control", b"no-store")
 
 ASGI = Callable[[Any, Any, Any], Any]
+T = TypeVar("T")
 
 
 class Caller(NamedTuple):
@@ -54,14 +58,21 @@ class Caller(NamedTuple):
 
     name: str
     role: str
+    #: The policies that the key is good for; None for all of them.
+    policies: frozenset[str] | None = None
 
     def may(self, role: str) -> bool:
         """Whether what needs ``role`` is allowed."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    def sees(self, policy: str) -> bool:
+        """Whether the key is good for this policy."""
+        return self.policies is None or policy in self.policies
 
-#: Everyone, where there are no keys: only a service that listens on loopback is without.
+
+#: Everyone, where there never was a key: only a service that nobody else can reach is without.
 ANYONE = Caller("", "admin")
+NO_KEY, UNKNOWN_KEY, EXPIRED_KEY = "no key", "unknown key", "expired key"
 
 
 def new_key() -> str:
@@ -77,47 +88,88 @@ def hashed(key: str) -> bytes:
 class Access:
     """The keys in force.
 
+    Once there was a key, nobody may do anything without one, also after all were removed.
+
     Parameters
     ----------
     read
-        Where they are read.
+        Where they are read, removed ones too.
     needed
-        Whether nobody may do anything without a key, even where there is none.
+        Whether a key is needed even where there never was one.
+    clock
+        Seconds since 1970.
     """
 
-    def __init__(self, read: Callable[[], Iterable[AccessKey]], *, needed: bool = False) -> None:
-        self._read, self._needed = read, needed
-        self._callers = self._read_callers()
+    def __init__(
+        self,
+        read: Callable[[], Iterable[AccessKey]],
+        *,
+        needed: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._read, self._needed, self._clock = read, needed, clock
+        #: By the hash of each secret: who has it, and until when it is good.
+        self._callers: dict[bytes, tuple[Caller, float]] = {}
+        self.keys: list[AccessKey] = []
+        self.sessions = Sessions(clock=clock)
+        #: When each key was used last.
+        self.used: dict[str, float] = {}
+        self._take(self._read())
 
-    def _read_callers(self) -> dict[bytes, Caller]:
-        return {key.hashed: Caller(key.name, key.role) for key in self._read()}
+    def _take(self, keys: Iterable[AccessKey]) -> None:
+        callers = {}
+        self.keys = list(keys)
+        for key in self.keys:
+            policies = None if key.policies is None else frozenset(key.policies)
+            caller = Caller(key.name, key.role, policies)
+            until = math.inf if key.expires is None else key.expires
+            if key.removed is None:
+                callers[key.hashed] = caller, until
+                if key.before is not None:
+                    callers[key.before] = caller, min(until, key.before_until or 0.0)
+        self._callers = callers
+        self._needed = self._needed or bool(self.keys)
 
     def refresh(self) -> None:
         """Read them again; while that fails, those known before stay in force."""
         try:
-            self._callers = self._read_callers()
+            self._take(self._read())
         except (LogFailedError, DamagedLogError) as error:
             _log.error("the keys cannot be read (%s); those known stay in force", error)
 
-    async def keep_fresh(self) -> None:
-        """Read them every second: one that was removed is soon of no use.
-
-        In a thread, since a read beside the writer would keep requests waiting.
-        """
-        while True:
-            await asyncio.sleep(_READ_EVERY)
-            await asyncio.to_thread(self.refresh)
-
     @property
-    def empty(self) -> bool:
-        """Whether there is no key."""
-        return not self._callers
+    def in_use(self) -> bool:
+        """Whether there is a key that can be used."""
+        return any(self._is_good(known) for known in self._callers)
+
+    def _is_good(self, known: bytes) -> bool:
+        return known in self._callers and self._clock() < self._callers[known][1]
 
     def caller(self, key: str | None) -> Caller | None:
         """Who has this key; None if nobody does."""
-        if self.empty and not self._needed:
+        if not self._needed:
             return ANYONE
-        return None if key is None else self._callers.get(hashed(key))
+        return None if key is None else self._caller(hashed(key))
+
+    def _caller(self, known: bytes) -> Caller | None:
+        if not self._is_good(known):
+            return None
+        caller = self._callers[known][0]
+        self.used[caller.name] = self._clock()
+        return caller
+
+    def visitor(self, session: str | None) -> Caller | None:
+        """Who is signed in with this session: it ends with its key."""
+        if not self._needed:
+            return ANYONE
+        known = None if session is None else self.sessions.key_of(session)
+        return None if known is None else self._caller(known)
+
+    def reason(self, key: str | None) -> str:
+        """Why nobody has this key."""
+        if key is None:
+            return NO_KEY
+        return EXPIRED_KEY if hashed(key) in self._callers else UNKNOWN_KEY
 
 
 class RateLimit:
@@ -151,7 +203,10 @@ class Middleware:
         hosts: frozenset[str] | None,
         rate: RateLimit,
         body_seconds: float,
+        refused: Callable[[str, str, str | None], None],
+        head: Callable[[], Head | None],
     ) -> None:
+        self._refused, self._head = refused, head
         self._app, self._access, self._rate = app, access, rate
         self._hosts = None if hosts is None else frozenset(name.lower() for name in hosts)
         self._timeout = BodyTimeout(body_seconds)
@@ -166,7 +221,10 @@ class Middleware:
             if message["type"] == "http.response.start":
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
-                message["headers"] = [*given, *_HEADERS, *(() if kept else (_NOT_KEPT,))]
+                more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
+                if scope["method"] in _WRITES and message["status"] < 300:
+                    more.append((b"x-log-head", str(self._head() or "").encode()))
+                message["headers"] = [*given, *more]
             await send(message)
 
         headers = dict(scope["headers"])
@@ -177,38 +235,29 @@ class Middleware:
             return
         if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
+            self._refused(_client(scope), "other site", None)
             await _refuse(send_with_headers, headers, 403, "requests from other sites are refused")
             return
-        caller = self._access.caller(_key(headers))
-        client = (scope.get("client") or ("", 0))[0] if caller is None else caller.name
+        key = _key(headers)
+        if key is None and b"cookie" in headers:
+            caller = self._access.visitor(_session(headers))
+        else:
+            caller = self._access.caller(key)
+        client = _client(scope) if caller is None else caller.name
         if not self._rate.admits(client):
             await _refuse(send_with_headers, headers, 429, "too many requests; wait a second")
             return
-        scope.setdefault("state", {})[_CALLER] = caller
+        state = scope.setdefault("state", {})
+        state[_CALLER] = caller
+        if caller is None:
+            state[_REASON] = self._access.reason(key)
         if scope["method"] not in _READS:
             receive = self._timeout.limited(receive)
         await self._app(scope, receive, send_with_headers)
 
 
-class RequestsInFlight:
-    """The tasks of requests that an application has not answered yet."""
-
-    def __init__(self, app: ASGI) -> None:
-        self._app = app
-        self.tasks: set[asyncio.Task[Any]] = set()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        task = asyncio.current_task()
-        assert task is not None
-        self.tasks.add(task)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self.tasks.discard(task)
+def _client(scope: Any) -> str:
+    return str((scope.get("client") or ("", 0))[0])
 
 
 @lru_cache(1000)
@@ -232,8 +281,11 @@ def _key(headers: dict[bytes, bytes]) -> str | None:
         kind, _, key = headers[b"authorization"].decode("latin-1").partition(" ")
         if kind.lower() == "bearer":
             return key.strip()
-    if b"cookie" not in headers:
-        return None
+    return None
+
+
+def _session(headers: dict[bytes, bytes]) -> str | None:
+    """The token of the session that a browser has."""
     try:
         cookie = SimpleCookie(headers[b"cookie"].decode("latin-1")).get(COOKIE)
     except CookieError:
@@ -260,6 +312,22 @@ def caller_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Caller | None:
     return caller
 
 
+def seen(connection: ASGIConnection[Any, Any, Any, Any], named: Mapping[str, T]) -> list[T]:
+    """What the caller's key is good for, of things that belong to policies."""
+    caller = caller_of(connection)
+    return [each for name, each in named.items() if caller is not None and caller.sees(name)]
+
+
+def reason_of(connection: ASGIConnection[Any, Any, Any, Any]) -> str:
+    """Why this request was refused: it has no valid key, or its key may not do this."""
+    return str(connection.scope["state"].get(_REASON, "not allowed"))
+
+
+def session_of(connection: ASGIConnection[Any, Any, Any, Any]) -> str | None:
+    """The token of the session that the request came with."""
+    return _session(dict(connection.scope["headers"]))
+
+
 def signed(connection: ASGIConnection[Any, Any, Any, Any], who: str) -> str:
     """The person, and the key that was used in their name."""
     caller = caller_of(connection)
@@ -270,18 +338,37 @@ Guard = Callable[[ASGIConnection[Any, Any, Any, Any], BaseRouteHandler], Awaitab
 
 
 def admit(connection: ASGIConnection[Any, Any, Any, Any], role: str) -> None:
-    """Refuse callers who may not do what ``role`` may."""
+    """Refuse callers who may not do what ``role`` may, or not with the policy in the address."""
     caller = caller_of(connection)
     if caller is None:
         raise NotAuthorizedException("a valid key is needed: Authorization: Bearer KEY")
     if not caller.may(role):
         raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")
+    if caller.policies is not None:
+        admit_to_policy(caller, connection.scope.get("path_params", {}))
 
 
-def needs(role: str) -> Guard:
-    """:func:`admit` as a guard of a route; a coroutine, so that it needs no thread."""
+def admit_to_policy(caller: Caller, asked: dict[str, Any]) -> None:
+    """Hide what the key is not good for: the answers are those for what is not there."""
+    if "policy" in asked and not caller.sees(asked["policy"]):
+        raise NotFoundError(f"there is no policy {asked['policy']!r}")
+    if "decision_id" in asked and not caller.sees(asked["decision_id"].rpartition(":")[0]):
+        raise NotFoundError(f"there is no decision {asked['decision_id']!r}")
+
+
+def needs(role: str, *, of_all_policies: bool = False) -> Guard:
+    """:func:`admit` as a guard of a route; a coroutine, so that it needs no thread.
+
+    With ``of_all_policies``, keys that are good for some policies only are refused.
+    """
 
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         admit(connection, role)
+        caller = caller_of(connection)
+        if of_all_policies and caller is not None and caller.policies is not None:
+            named = ", ".join(sorted(caller.policies))
+            raise PermissionDeniedException(
+                f"the key {caller.name!r} may not do this: it is good for {named} only"
+            )
 
     return guard

@@ -31,7 +31,7 @@ from greedyfirst.service.http.messages import (
     SchemaRequest,
     StateRequest,
 )
-from greedyfirst.service.http.middleware import needs, signed
+from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import body_of
 from greedyfirst.service.log import events
 from greedyfirst.service.log.export import write_parquet
@@ -48,20 +48,28 @@ async def _administer(state: State, policy: str, action: Action, key: str | None
     return service.deployment(policy)
 
 
-@post("/policies", operation_class=body_of(Specification), guards=[needs("admin")])
-async def create_policy(state: State, body: RawBody) -> Response[PolicyView]:
+@post(
+    "/policies",
+    operation_class=body_of(Specification),
+    guards=[needs("admin", of_all_policies=True)],
+)
+async def create_policy(
+    state: State, request: Request[Any, Any, Any], body: RawBody
+) -> Response[PolicyView]:
     """Create a policy: 201, or 200 if it is there already."""
     specification = parse(body, Specification)
-    deployment, new = await service_of(state).create(specification)
+    caller = caller_of(request)
+    who = caller.name if caller and caller.name else None
+    deployment, new = await service_of(state).create(specification, who)
     return Response(views.policy_view(deployment), status_code=201 if new else 200)
 
 
 @get("/policies", guards=[needs("reader")])
-async def list_policies(state: State) -> list[PolicyView]:
-    """All policies; one whose schema is being changed stands as before."""
+async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
+    """All policies of the key; one whose schema is being changed stands as before."""
     service = service_of(state)
     await service.durable()
-    return [views.policy_view(deployment) for deployment in service.deployments.values()]
+    return [views.policy_view(each) for each in seen(request, service.deployments)]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])

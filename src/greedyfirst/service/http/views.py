@@ -52,7 +52,7 @@ def policy_view(deployment: Deployment) -> PolicyView:
         standing=deployment.standing,
         held=tuple(
             HeldView(
-                decision_id=f"{deployment.name}:{step}",
+                decision_id=deployment.decision_id(step),
                 part=part,
                 value=held.value,
                 at=held.at,
@@ -61,6 +61,7 @@ def policy_view(deployment: Deployment) -> PolicyView:
             for step, parts in deployment.held.items()
             for part, held in parts.items()
         ),
+        mismatches=deployment.mismatches,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from typing import NamedTuple
 
@@ -18,12 +19,32 @@ from greedyfirst.service.log.events import (
     RewardCorrected,
     Rewarded,
 )
+from greedyfirst.validation import wrong
 
 #: The seal before the first entry.
 GENESIS = bytes(32)
+_SEAL = re.compile("([0-9a-f]{2}){6,32}")
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyEvent)
+
+
+class Head(NamedTuple):
+    """The end of a log: its last entry's number, 0 if there is none, and seal."""
+
+    seq: int
+    seal: bytes
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.seal.hex()}"
+
+    @classmethod
+    def parse(cls, text: str) -> Head:
+        """The head of which this is the text; the first 12 digits of the seal are enough."""
+        seq, _, digits = text.strip().partition(":")
+        if not (seq.isascii() and seq.isdigit() and len(seq) < 19 and _SEAL.fullmatch(digits)):
+            raise wrong("head", text, "NUMBER:SEAL, of the seal 12 to 64 hexadecimal digits")
+        return cls(int(seq), bytes.fromhex(digits))
 
 
 class Entry(NamedTuple):

@@ -32,6 +32,8 @@ class Created(Event, frozen=True, kw_only=True, tag="created"):
     #: The policy as the request had it. None in logs of release 0.1: there it is the
     #: specification's, and options that are left out are those of that release.
     asked: PolicyDescription | None = None
+    #: The name of the key that was used for it, None where none was needed.
+    who: str | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -250,6 +252,56 @@ class SchemaChanged(Event, frozen=True, kw_only=True, tag="schema_changed"):
     why: str
 
 
+class Restored(Event, frozen=True, kw_only=True, tag="restored"):
+    """The log was put back from a backup: what had been recorded after it is lost.
+
+    The log has one such event of its own and one of each policy.
+    """
+
+    #: The end of the ids of decisions from now on, so that none is given twice.
+    tag: str
+    #: The last entry of the backup, and its seal.
+    entries: int
+    seal: str
+    #: Names of the keys that are still in use; those of all others were taken out of use.
+    keys: tuple[str, ...]
+    who: str
+    why: str
+
+
+class KeyChanged(Event, frozen=True, kw_only=True, tag="key_changed"):
+    """A key was made, got a new secret, or was taken out of use."""
+
+    name: str
+    change: Literal["added", "rotated", "removed"]
+    role: str
+    #: The policies that it is good for; None for all of them.
+    policies: tuple[str, ...] | None
+    #: Until when it is good, and until when the secret before is; seconds since 1970.
+    expires: float | None
+    old_until: float | None = None
+    #: When it was done; the service may have recorded it later.
+    at: float
+    who: str
+
+
+class SignedIn(Event, frozen=True, kw_only=True, tag="signed_in"):
+    """Somebody signed in to the dashboard with a key."""
+
+    key: str
+    client: str
+
+
+class Refused(Event, frozen=True, kw_only=True, tag="refused"):
+    """Requests of one client that were refused, within a minute."""
+
+    client: str
+    reason: str
+    #: The key's name, where it has one.
+    key: str | None
+    count: int
+
+
 AnyEvent = (
     Created
     | Decided
@@ -266,19 +318,12 @@ AnyEvent = (
     | StateChanged
     | Imported
     | SchemaChanged
+    | Restored
+    | KeyChanged
+    | SignedIn
+    | Refused
 )
-#: Events that a person or the test of diversity caused; the others are the daily work.
-AUDITED = (
-    "created",
-    "reward_corrected",
-    "erased",
-    "alarmed",
-    "fed",
-    "resolved",
-    "arm_added",
-    "arm_retired",
-    "arm_reinstated",
-    "state_changed",
-    "imported",
-    "schema_changed",
-)
+#: The daily work; all other events are in the audit list.
+DAILY = ("decided", "rewarded", "expired")
+#: The "policy" of events that belong to none: of keys, sign-ins, refusals.
+SERVICE = ""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_view
 from greedyfirst.service.log.events import Created, SchemaChanged
-from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state.specification import Feature, NumericFeature
 from greedyfirst.tables.columns import level_of
 
@@ -50,7 +50,7 @@ _COLUMNS = [
 ]
 
 
-def write_parquet(log: Log, policy: str, path: Path) -> None:
+def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
     """Write all decisions of a deployment, a few thousand at a time."""
     numeric: dict[str, bool] = {}  # in every version of the schema
     summed = False
@@ -83,7 +83,7 @@ def write_parquet(log: Log, policy: str, path: Path) -> None:
 
 
 def _rows(
-    log: Log, policy: str, numeric: dict[str, bool], summed: bool
+    log: ReadableLog, policy: str, numeric: dict[str, bool], summed: bool
 ) -> Iterator[dict[str, Any]]:
     for entry in log.read(policy):
         if entry.kind != "decided" or entry.step is None:

@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.entries import Entry, Head
 
 
-class Log(Protocol):
-    """An append-only log of entries, and a cache of snapshots beside it.
-
-    Methods raise :class:`~greedyfirst.service.errors.LogFailedError` when the disk fails, and leave
-    the log readable once it is back.
-    """
-
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Add entries; they are on disk, all of them, when this returns."""
-
-    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
-        """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
-
-        The policy's snapshots are removed, since they may hold what was erased.
-        """
-
-    def seal_of(self, seq: int) -> bytes:
-        """The seal of entry ``seq``."""
+class ReadableLog(Protocol):
+    """A log of entries and a cache of snapshots beside it, to be read."""
 
     def last(self) -> tuple[int, float]:
         """Number and time of the last entry, zeros if there is none."""
+
+    def head(self) -> Head:
+        """The end of what is on disk."""
+
+    def head_at(self, seq: int) -> Head | None:
+        """The head when entry ``seq`` was the last one; None if there is no such entry."""
 
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries in order, with after < seq < before."""
@@ -43,13 +33,10 @@ class Log(Protocol):
         """The policy and the idempotency key of each entry that has one."""
 
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
-        """The newest entries that a person or the diversity test caused, newest first."""
+        """The newest entries that are not the daily work, newest first."""
 
     def policies(self) -> list[Entry]:
         """The entries that created deployments."""
-
-    def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
-        """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
 
     def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot as it was written, made before entry ``before``, with its ``seq``."""
@@ -59,6 +46,35 @@ class Log(Protocol):
 
     def check(self) -> int:
         """Read all there is: the number of entries. Raises DamagedLogError where one is wrong."""
+
+
+class Log(ReadableLog, Protocol):
+    """An append-only log, which one service has at a time.
+
+    Methods raise :class:`~greedyfirst.service.errors.LogFailedError` when the disk fails, and leave
+    the log readable once it is back.
+    """
+
+    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+        """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
+
+        The policy's snapshots are removed, since they may hold what was erased.
+        """
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add entries; they are on disk, all of them, when this returns."""
+
+    def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
+        """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
+
+    def check_place(self) -> object:
+        """Raise LogFailedError if others would not find any more what is written."""
+
+    def reopened(self) -> Log:
+        """Open the same log again after a failure, never another one; this one is closed.
+
+        LogFailedError if it is not there, or lacks something that was acknowledged.
+        """
 
     def close(self) -> None:
         """Free the files."""

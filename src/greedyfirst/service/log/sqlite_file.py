@@ -1,23 +1,21 @@
-"""The SQLite file that the log and the access keys are in: its tables, its lock, its errors."""
+"""The SQLite file that the log and the access keys are in: its tables and its errors."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.events import AUDITED
+from greedyfirst.service.log.events import DAILY
 
 VERSION = 1
 APPLICATION = 0x67726679  # "grfy"
-#: As a list in SQL.
-AUDITED_KINDS = ", ".join(repr(kind) for kind in AUDITED)
+#: In SQL, as the index has it: entries of the audit list.
+IS_AUDITED = f"kind NOT IN ({', '.join(repr(kind) for kind in DAILY)})"
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -34,8 +32,7 @@ CREATE INDEX IF NOT EXISTS entries_by_step ON entries (policy, step) WHERE step 
 CREATE UNIQUE INDEX IF NOT EXISTS entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
 DROP INDEX IF EXISTS entries_audited;
 DROP INDEX IF EXISTS entries_in_audit;
-CREATE INDEX IF NOT EXISTS entries_for_audit ON entries (policy, seq)
-    WHERE kind IN ({AUDITED_KINDS});
+CREATE INDEX IF NOT EXISTS entries_not_daily ON entries (policy, seq) WHERE {IS_AUDITED};
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS entries_remain BEFORE DELETE ON entries
@@ -46,12 +43,46 @@ CREATE TABLE IF NOT EXISTS snapshots (
     content BLOB NOT NULL,
     PRIMARY KEY (policy, seq)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS meta (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS access_keys (
     name TEXT PRIMARY KEY,
     role TEXT NOT NULL,
     hash BLOB NOT NULL UNIQUE
 ) STRICT;
+CREATE TABLE IF NOT EXISTS key_changes (
+    number INTEGER PRIMARY KEY,
+    body BLOB NOT NULL
+) STRICT;
 """
+
+
+#: Columns of access_keys that release 0.1 did not have.
+_KEY_COLUMNS = {
+    "policies": "TEXT",
+    "made": "REAL",
+    "expires": "REAL",
+    "last_used": "REAL",
+    "removed": "REAL",
+    "hash_before": "BLOB",
+    "before_until": "REAL",
+}
+
+
+def make_tables(connection: apsw.Connection) -> None:
+    """Make the tables that are not there, and columns that they lack."""
+    connection.execute(TABLES)
+    known = columns_of_keys(connection)
+    for name, kind in _KEY_COLUMNS.items():
+        if name not in known:
+            connection.execute(f"ALTER TABLE access_keys ADD COLUMN {name} {kind}")
+
+
+def columns_of_keys(connection: apsw.Connection) -> set[Any]:
+    """The columns of the table of keys, in this file."""
+    return {row[1] for row in connection.execute("PRAGMA table_info(access_keys)")}
 
 
 def check_ours(connection: apsw.Connection, path: Path) -> None:
@@ -63,24 +94,6 @@ def check_ours(connection: apsw.Connection, path: Path) -> None:
         raise DamagedLogError(
             f"{path} has format version {version}; this release reads version {VERSION}"
         )
-
-
-def only_one(path: Path) -> IO[str]:
-    """A lock that ends with the process."""
-    if path.is_dir():
-        raise DamagedLogError(f"{path} is a folder; give the name of a file")
-    try:
-        lock = open(f"{path}.lock", "w")  # noqa: SIM115 (held until the log is closed)
-    except OSError as error:
-        raise DamagedLogError(f"{path} cannot be opened: {os.strerror(error.errno or 0)}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise DamagedLogError(
-            f"another service is using {path}; end it or take another file"
-        ) from None
-    return lock
 
 
 def translated(path: Path, error: apsw.Error) -> DamagedLogError | LogFailedError:

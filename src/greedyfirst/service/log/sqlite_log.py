@@ -1,14 +1,17 @@
 """The log in one SQLite file: write-ahead log, synced at every commit.
 
 Opening the file checks that it is whole (its length, the seals of the last entries); ``check``
-reads all of it.
+reads all of it. What is committed is acknowledged only if the files that were written are still
+those at the log's path.
 """
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections.abc import Iterator, Sequence
+import logging
+import os
+import secrets
+import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
@@ -18,21 +21,27 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.entries import GENESIS, Entry, erasure, kind_of, seal, step_of
-from greedyfirst.service.log.events import Decided
+from greedyfirst.service.log.backup import copy, new_file
+from greedyfirst.service.log.entries import Entry, Head, seal
+from greedyfirst.service.log.held_file import CLOSING, FileId, HeldFile
 from greedyfirst.service.log.sqlite_file import (
     APPLICATION,
-    AUDITED_KINDS,
-    TABLES,
     VERSION,
-    check_ours,
     disk,
-    only_one,
+    make_tables,
     translated,
+)
+from greedyfirst.service.log.sqlite_reader import SqliteReader, sealed_snapshot
+from greedyfirst.service.log.wal_state import (
+    begin_wal,
+    check_main,
+    check_wal,
+    has_wal,
+    main_file,
+    read_state,
 )
 
 _SNAPSHOTS_KEPT = 4
-_SEAL_BYTES = 32
 _CHECKED_AT_START = 1000
 _ROWS_AT_ONCE = 100
 _CACHE_KB = 64_000
@@ -40,10 +49,11 @@ _CACHE_KB = 64_000
 #: change often are copied once.
 _PAGES_IN_WAL = 16_000
 _PASSIVE = apsw.SQLITE_CHECKPOINT_PASSIVE
-_COLUMNS = "seq, at, policy, kind, step, key, body"
+_TRUNCATE = apsw.SQLITE_CHECKPOINT_TRUNCATE
+_log = logging.getLogger("greedyfirst.service")
 
 
-class SqliteLog:
+class SqliteLog(SqliteReader):
     """A :class:`~greedyfirst.service.log.log.Log` in the file ``path``, which it makes if need be.
 
     Parameters
@@ -52,43 +62,64 @@ class SqliteLog:
         The file. A second service on it is refused.
     vfs
         The name of SQLite's file layer, for tests of what a failing disk does.
+    same_as
+        A log that was open before: the file must be there, be that log, and have all that it
+        acknowledged.
     """
 
-    def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
-        self.path = Path(path).resolve()  # another name of the same file has the same lock
-        self._lock = only_one(self.path)
-        self._pages_in_wal = 0
+    def __init__(
+        self, path: str | Path, *, vfs: str | None = None, same_as: SqliteLog | None = None
+    ) -> None:
+        path = Path(path).resolve()  # another name of the same file has the same lock
+        if same_as is not None and not path.exists():
+            raise LogFailedError(
+                f"{path} is gone; put it back where it was, with its -wal{same_as.rescue()}"
+            )
+        if not path.exists() and has_wal(path):
+            raise DamagedLogError(
+                f"{path} is not there, but its -wal is; put it back beside it, or put back a copy: "
+                f"greedyfirst restore COPY --db {path}"
+            )
+        self._vfs = vfs
+        self._file = HeldFile(path, make=same_as is None)
+        #: Pages that wait for a checkpoint, and those in the write-ahead log after a commit.
+        self._pages_in_wal = self._pages_before = 0
+        #: Whether the write-ahead log has begun anew, without a token yet.
+        self._anew = False
         self._aside = ThreadPoolExecutor(1, "checkpoint")
         self._copying: Future[Any] | None = None
-        #: A connection serves one thread at a time: requests, and long reads beside them.
-        self._reading = threading.Lock()
+        self._connections: list[apsw.Connection] = []
+        self._rescued: Path | None = None
         try:
-            with disk(self.path):
-                self._writer = self._connection(vfs)
-                self._prepare()
-                self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
+            with disk(path):
+                found = check_main(path)
+                if same_as is not None and found is not None and found != same_as.identity:
+                    raise same_as.another_now()
+                check_wal(path)
                 # Requests read beside the thread that writes.
-                self._reader = self._connection(vfs)
-                self._copier = self._connection(vfs)
-                self._seal = self._checked_tail(_CHECKED_AT_START)
+                super().__init__(path, self._connection(path, vfs))
+                self._writer = self._connection(path, vfs)
+                self._copier = self._connection(path, vfs)
+                self._prepare()
+                self._head = self.checked_tail(_CHECKED_AT_START)
+                self._expect(same_as)
+                self._begin_watch()
         except BaseException:
-            self._lock.close()
+            self._release()
             raise
 
-    def _connection(self, vfs: str | None) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path), vfs=vfs)
+    def _connection(self, path: Path, vfs: str | None) -> apsw.Connection:
+        connection = apsw.Connection(str(path), vfs=vfs)
+        self._connections.append(connection)
         connection.set_busy_timeout(5000)
         if connection.pragma("journal_mode", "wal") != "wal":
-            raise LogFailedError(f"{self.path} is on a disk without shared memory; take another")
+            raise LogFailedError(f"{path} is on a disk without shared memory; take another")
         connection.pragma("synchronous", "FULL")
         connection.pragma("cache_size", -_CACHE_KB)
         return connection
 
     def _prepare(self) -> None:
         connection = self._writer
-        marks = connection.pragma("application_id") or connection.pragma("user_version")
-        if marks or connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            check_ours(connection, self.path)
         # Everything into the main file, whose length then tells whether it is whole; not while
         # another program reads it.
         (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -98,63 +129,93 @@ class SqliteLog:
             left = f"{file.st_size} of {whole} bytes are left"
             raise DamagedLogError(f"{self.path} is cut off: {left}; put back a copy of it")
         if file.st_blocks * 512 < file.st_size:  # a hole: cut off, its end back from the other file
-            self._check_pages(connection, "quick_check")
+            self.check_pages(connection, "quick_check")
         with connection:
-            connection.execute(TABLES)
+            make_tables(connection)
             connection.pragma("application_id", APPLICATION)
             connection.pragma("user_version", VERSION)
+            made = "INSERT OR IGNORE INTO meta VALUES ('identity', ?)"
+            connection.execute(made, (secrets.token_hex(16),))
+            self._wal = read_state(connection) if busy else begin_wal(connection)
+        self.identity: str = connection.execute(
+            "SELECT value FROM meta WHERE name = 'identity'"
+        ).get
 
-    def _check_pages(self, connection: apsw.Connection, how: str) -> None:
-        found = connection.pragma(how, 1)
-        if found != "ok":
-            raise DamagedLogError(f"{self.path} is damaged ({found}); put back a copy of it")
+    def _expect(self, before: SqliteLog | None) -> None:
+        """Refuse another log than the one that was open before."""
+        if before is None:
+            return
+        if self.identity != before.identity:
+            raise before.another_now()
+        if self.head_at(before.head().seq) != before.head():
+            raise LogFailedError(
+                f"{self.path} lacks entries that were acknowledged, up to number "
+                f"{before.head().seq}; put back the newest state of it, with its -wal"
+            )
 
-    def _checked_tail(self, length: int) -> bytes:
-        """The last entry's seal, once those of the last ``length`` entries have been checked."""
-        execute = self._reader.execute
-        last = self.last()[0]
-        if (execute("SELECT max(seq) FROM snapshots").get or 0) > last:
-            raise DamagedLogError(f"{self.path} has lost its last entries; put back a copy of it")
-        expected = max(last - length, 0)
-        last_seal: bytes = GENESIS
-        if expected:
-            last_seal = execute("SELECT seal FROM entries WHERE seq = ?", (expected,)).get
-        for *columns, kept in execute(
-            f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq", (expected,)
-        ):
-            entry, expected = Entry(*columns), expected + 1
-            if entry.seq != expected or last_seal is None:
-                raise DamagedLogError(f"{self.path} lacks entry {expected}; put back a copy of it")
-            last_seal = seal(last_seal, entry)
-            if last_seal != kept and self._is_erased(entry, kept):
-                last_seal = kept
-            if last_seal != kept:
-                raise DamagedLogError(
-                    f"entry {entry.seq} of {self.path} was changed; put back a copy"
-                )
-        return last_seal
-
-    def _is_erased(self, entry: Entry, kept: bytes) -> bool:
-        """Whether a later entry attests that this one's body is what an erasure left of it."""
-        found = self._reader.execute(
-            "SELECT body FROM entries WHERE policy = ? AND step = ? AND kind = 'erased'",
-            (entry.policy, entry.step),
+    def another_now(self) -> LogFailedError:
+        """The error where another log is in this one's place."""
+        return LogFailedError(
+            f"{self.path} is another log now; put back the one that was there, or end this "
+            f"service and start it again on this one{self.rescue()}"
         )
-        attested = [(event.seq, event.seal, event.body) for event in map(erasure, found)]
-        if (entry.seq, kept.hex(), hashlib.sha256(entry.body).hexdigest()) not in attested:
-            return False
-        decided = entry.event
-        return isinstance(decided, Decided) and decided.erased
+
+    # ---------------------------------------------------------------- the file, while it is open
+
+    def _begin_watch(self) -> None:
+        self._wal_path = f"{self.path}-wal"
+        self._wal_file = FileId.of(Path(self._wal_path))
+        self._main_token = self._wal.before
+        self._main_seen = (-1, -1)
+        self._written_over = False
+        self._writer.set_wal_hook(self._committed)  # instead of checkpoints inside commits
 
     def _committed(self, _: apsw.Connection, __: str, pages: int) -> int:
-        self._pages_in_wal = pages
+        self._anew = self._anew or pages <= self._pages_before
+        self._pages_in_wal = self._pages_before = pages
         return 0
+
+    def check_place(self) -> os.stat_result:
+        """Refuse to go on with files that nobody will find again; the main file's numbers."""
+        try:
+            main, wal = os.stat(self.path), os.stat(self._wal_path)
+        except FileNotFoundError as error:
+            raise LogFailedError(f"{error.filename} was removed under the service") from None
+        for found, known, path in (
+            (main, self._file.id, self.path),
+            (wal, self._wal_file, self._wal_path),
+        ):
+            if (found.st_dev, found.st_ino) != known:
+                raise LogFailedError(f"{path} was replaced under the service")
+        return main
+
+    def _check_files(self) -> None:
+        """Refuse to acknowledge what a file does not have that others will find."""
+        if self._anew:
+            self._wal, self._anew = begin_wal(self._writer), False
+            self._main_token = self._wal.before  # it begins anew when the main file has all of it
+        main = self.check_place()
+        seen = (main.st_size, main.st_mtime_ns)
+        if seen != self._main_seen and self._copying is None:
+            self._check_main()
+            self._main_seen = seen
+
+    def _check_main(self) -> None:
+        """Refuse a main file into which something else was copied than its write-ahead log."""
+        with CLOSING, main_file(self.path) as connection:
+            main = read_state(connection)
+        if main.token not in (self._main_token, self._wal.token) or main.schema > self._wal.schema:
+            for each in self._connections:  # the last one to close would mix the two
+                each.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._written_over = True
+            raise LogFailedError(f"{self.path} was written over under the service")
+        self._main_token = main.token
 
     # ---------------------------------------------------------------- writing
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries in one transaction."""
-        last = self._seal
+        last = self._head.seal
         rows: list[tuple[Any, ...]] = []
         for entry in entries:
             last = seal(last, entry)
@@ -166,23 +227,31 @@ class SqliteLog:
                 with self._writer:
                     for start in range(0, len(rows), _ROWS_AT_ONCE):
                         self._insert(rows[start : start + _ROWS_AT_ONCE])
-            self._seal = last
+            self._check_files()
+            self._head = Head(entries[-1].seq, last)
             self._checkpoint()
         except apsw.Error as error:
             raise translated(self.path, error) from error
 
     def erase(self, seq: int, body: bytes, erased: Entry) -> None:
         """Replace a body for good: freed pages are overwritten, the write-ahead log is emptied."""
-        last = seal(self._seal, erased)
+        last = seal(self._head.seal, erased)
+        if self._copying is not None:  # two checkpoints at once would be one too many
+            with suppress(apsw.BusyError):
+                self._copying.result()
+            self._copying = None
         with disk(self.path):
             self._writer.pragma("secure_delete", True)
             with self._writer:
-                self._writer.execute("DROP TRIGGER entries_stay")
-                self._writer.execute("UPDATE entries SET body = ? WHERE seq = ?", (body, seq))
-                self._writer.execute(TABLES)
+                self._writer.execute(
+                    "REPLACE INTO entries SELECT seq, at, policy, kind, step, key, ?, seal "
+                    "FROM entries WHERE seq = ?",  # which no trigger sees, unlike an UPDATE
+                    (body, seq),
+                )
                 self._writer.execute("DELETE FROM snapshots WHERE policy = ?", (erased.policy,))
                 self._insert([(*erased, last)])
-            self._seal = last
+            self._check_files()
+            self._head = Head(erased.seq, last)
             with suppress(apsw.BusyError):  # another program reads: at the next start then
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 self._pages_in_wal = 0
@@ -211,10 +280,10 @@ class SqliteLog:
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a snapshot behind its seal, and drop old ones."""
-        content = _snapshot_seal(policy, seq, content) + content
         with disk(self.path), self._writer:
             self._writer.execute(
-                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (policy, seq, content)
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)",
+                (policy, seq, sealed_snapshot(policy, seq, content)),
             )
             self._writer.execute(
                 "DELETE FROM snapshots WHERE policy = ? AND seq NOT IN "
@@ -222,114 +291,64 @@ class SqliteLog:
                 (policy, policy, _SNAPSHOTS_KEPT),
             )
 
-    # ---------------------------------------------------------------- reading
+    def head(self) -> Head:
+        """The end of what is on disk."""
+        return self._head
 
-    def last(self) -> tuple[int, float]:
-        """Number and time of the last entry."""
-        with disk(self.path), self._reading:
-            newest = "SELECT seq, at FROM entries ORDER BY seq DESC LIMIT 1"
-            row: Any = self._reader.execute(newest).fetchone()
-        return row or (0, 0.0)
+    # ---------------------------------------------------------------- the end
 
-    def seal_of(self, seq: int) -> bytes:
-        """The seal of an entry."""
-        with disk(self.path), self._reading:
-            kept = self._reader.execute("SELECT seal FROM entries WHERE seq = ?", (seq,)).get
-        return bytes(kept)
-
-    def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
-        """A deployment's entries, a few hundred at a time."""
-        while True:
-            found = self._select(
-                "policy = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT 500",
-                (policy, after, before or 2**62),
-            )
-            if not found:
-                return
-            yield from found
-            after = found[-1].seq
-
-    def about(self, policy: str, step: int) -> list[Entry]:
-        """The entries about a decision."""
-        return self._select("policy = ? AND step = ? ORDER BY seq", (policy, step))
-
-    def with_key(self, policy: str, key: str) -> Entry | None:
-        """The entry with this key."""
-        found = self._select("policy = ? AND key = ?", (policy, key))
-        return found[0] if found else None
-
-    def keys(self) -> Iterator[tuple[str, str]]:
-        """The policy and the idempotency key of each entry that has one."""
-        with disk(self.path):
-            yield from self._reader.execute("SELECT policy, key FROM entries WHERE key IS NOT NULL")
-
-    def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
-        """The newest audited entries."""
-        return self._select(
-            f"policy = ? AND seq < ? AND kind IN ({AUDITED_KINDS}) ORDER BY seq DESC LIMIT ?",
-            (policy, before or 2**62, limit),
-        )
-
-    def policies(self) -> list[Entry]:
-        """The entries that created deployments."""
-        return self._select("kind = 'created' ORDER BY seq", ())
-
-    def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The newest snapshot that is old enough, and as it was written."""
-        while True:
-            with disk(self.path), self._reading:
-                row = self._reader.execute(
-                    "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
-                    "ORDER BY seq DESC LIMIT 1",
-                    (policy, before or 2**62),
-                ).fetchone()
-            if row is None:
-                return None
-            before, content = row[0], _unsealed(policy, *row)
-            if content is not None:
-                return before, content
-
-    def changed_snapshots(self) -> list[tuple[str, int]]:
-        """Policy and entry of the snapshots that are not as they were written."""
-        with disk(self.path), self._reading:
-            rows = self._reader.execute("SELECT policy, seq, content FROM snapshots")
-            return [(row[0], row[1]) for row in rows if _unsealed(*row) is None]
-
-    def check(self) -> int:
-        """SQLite's own check, each entry's form, and every seal."""
-        with disk(self.path):
-            self._check_pages(self._reader, "integrity_check")
-            self._checked_tail(2**62)
-            count = 0
-            for row in self._reader.execute(f"SELECT {_COLUMNS} FROM entries"):
-                entry = Entry(*row)
-                if (entry.kind, entry.step) != (kind_of(entry.event), step_of(entry.event)):
-                    raise DamagedLogError(
-                        f"entry {entry.seq} of {self.path} was changed; put back a copy"
-                    )
-                count += 1
-            return count
-
-    def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
-        with disk(self.path), self._reading:
-            rows = self._reader.execute(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
-            return [Entry(*row) for row in rows]
+    def reopened(self) -> SqliteLog:
+        """Open the same log again, after a failure; this one is closed first."""
+        self._save_aside()
+        with self._reading:
+            self._release()
+        return SqliteLog(self.path, vfs=self._vfs, same_as=self)
 
     def close(self) -> None:
-        """Close the file, and let others open it."""
-        self._aside.shutdown()
+        """Close the file, all of it in one piece, and let others open it."""
+        self._aside.shutdown()  # it may be copying
+        try:
+            self.check_place()
+            if not self._written_over:
+                self._writer.wal_checkpoint(mode=_TRUNCATE)
+        except (apsw.BusyError, apsw.LockedError):
+            _log.warning(
+                "another program reads %s: its newest entries are still in %s-wal; do not copy the "
+                "file, use greedyfirst backup",
+                self.path,
+                self.path,
+            )
+        except (apsw.Error, LogFailedError) as error:
+            _log.error("%s could not be brought into one file: %s", self.path, error)
+            self._save_aside()
         with self._reading:
-            for connection in (self._copier, self._reader, self._writer):
-                with suppress(apsw.Error):
-                    connection.close(True)
-        self._lock.close()
+            self._release()
 
+    def _save_aside(self) -> None:
+        """Copy all there is, where the file is gone from its place but still open here."""
+        if not self._connections or (self.path.exists() and FileId.of(self.path) == self._file.id):
+            return
+        target = self.path.with_name(f"{self.path.name}.rescued-{time.strftime('%Y%m%dT%H%M%S')}")
+        try:
+            with new_file(target) as temporary, self._reading:
+                copy(self, temporary)
+            self._rescued = target
+            _log.error("all that was in %s is in %s", self.path, target)
+        except (OSError, DamagedLogError) as error:
+            _log.error("%s is gone, and could not be copied: %s", self.path, error)
 
-def _snapshot_seal(policy: str, seq: int, content: bytes) -> bytes:
-    return hashlib.sha256(f"{policy}\0{seq}\0".encode() + content).digest()
+    def rescue(self) -> str:
+        """The rest of a sentence: where a copy is, if the file was removed while it was open."""
+        if self._rescued is None:
+            return ""
+        return (
+            f". A copy with all that was acknowledged is in {self._rescued}: end this service and "
+            f"use greedyfirst restore {self._rescued} --db {self.path}"
+        )
 
-
-def _unsealed(policy: str, seq: int, sealed: bytes) -> bytes | None:
-    """A snapshot's content, or None if it is not what was written for this policy and entry."""
-    seal, content = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
-    return content if seal == _snapshot_seal(policy, seq, content) else None
+    def _release(self) -> None:
+        self._aside.shutdown()
+        while self._connections:
+            with suppress(apsw.Error):
+                self._connections.pop().close(True)
+        self._file.close()

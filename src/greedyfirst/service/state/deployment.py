@@ -95,6 +95,9 @@ class Deployment:
         self.history = History()
         self.alarms = AlarmRecord()
         self.standing = Standing()
+        #: Of each time that the log was put back from a backup: the first decision after it, and
+        #: how ids end since then.
+        self.tags: list[tuple[int, str]] = []
         #: Decisions that differed from the log when they were recomputed.
         self.mismatches = 0
         #: Erased decisions that had been learned at this point of the log, and are erased only
@@ -153,7 +156,7 @@ class Deployment:
         if held:
             self.dubious[step] = held
         answer = Decision(
-            decision_id=f"{name}:{step}",
+            decision_id=self.decision_id(step),
             policy=name,
             arm=agent.arm_names[chosen],
             mode=agent.mode,
@@ -173,6 +176,11 @@ class Deployment:
         """The arms that the decision just made explored, of those that were eligible."""
         explored = self.agent.explored_arms
         return tuple(arm for arm in explored if eligible is None or arm in eligible)
+
+    def decision_id(self, step: int) -> str:
+        """The id of the decision of this number: no two ever have the same one."""
+        ends = [tag for first, tag in self.tags if first <= step] if self.tags else None
+        return f"{self.name}:{step}-{ends[-1]}" if ends else f"{self.name}:{step}"
 
     def encode(self, context: dict[str, Any]) -> FloatArray:
         """A context as numbers; an error names what is wrong in it."""

@@ -13,7 +13,7 @@ from greedyfirst.service.log.events import AnyEvent
 from greedyfirst.service.log.journal import Journal, KeyFilter
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.state.deployment import Deployment, Recall
-from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.opening import restore_all
 from greedyfirst.service.state.snapshots import save
 
 _PAUSE = 1.0
@@ -23,13 +23,17 @@ _log = logging.getLogger("greedyfirst.service")
 class Deployments:
     """The deployments by name, and the journal that their events go to; None while it is closed.
 
-    ``open_log`` opens the log; it is called again after a failure.
+    ``open_log`` opens the log. After a failure the same log is opened again, never another one.
     """
 
     def __init__(self, open_log: Callable[[], Log]) -> None:
         self._open_log = open_log
         self.by_name: dict[str, Deployment] = {}
         self.journal: Journal | None = None
+        #: Why the log could not be opened again, None while all is well.
+        self.problem: str | None = None
+        #: The log that is open, or was until a failure.
+        self._log: Log | None = None
         #: The time of the last entry, or a later one: the service's time never goes back.
         self.latest = 0.0
         #: Entries until the next snapshot, of deployments that have had some since the opening.
@@ -63,23 +67,36 @@ class Deployments:
         while not self._ended.is_set():
             try:
                 if self.journal is not None and self.journal.failure is None:
+                    self._check_place(self.journal)
                     for deployment in list(self.by_name.values()):
                         look_after(self.journal, deployment)
                 else:
-                    self._close()
+                    if self.journal is not None:
+                        self.journal.close()
+                        self.journal = None
                     await self._open()
                     _log.warning("the log could be opened again; going on")
             except (LogFailedError, DamagedLogError) as error:
-                _log.error("%s", error)
+                if str(error) != self.problem:
+                    _log.error("%s", error)
+                self.problem = str(error)
             except Exception:
                 _log.exception("the state could not be made from the log")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _PAUSE)
 
+    def _check_place(self, journal: Journal) -> None:
+        """Notice also without a request that the log's file has gone."""
+        try:
+            journal.log.check_place()
+        except LogFailedError as error:
+            journal.fail(str(error))
+            raise
+
     async def _open(self) -> None:
         """Open the log and restore every deployment."""
         log, self.by_name, keys = await asyncio.to_thread(self._restored)
-        self.journal = Journal(log, keys)
+        self.journal, self._log, self.problem = Journal(log, keys), log, None
         self.latest = max(self.latest, self.journal.latest)
         self.entries_left.clear()
         for name, deployment in self.by_name.items():
@@ -87,10 +104,9 @@ class Deployments:
         gc.freeze()  # what is here stays: the collector need not look at it again
 
     def _restored(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
-        log = self._open_log()
+        log = self._open_log() if self._log is None else self._log.reopened()
         try:
-            deployments = {entry.policy: restore(log, entry.policy)[0] for entry in log.policies()}
-            return log, deployments, KeyFilter(log.keys())
+            return log, restore_all(log), KeyFilter(log.keys())
         except BaseException:
             log.close()
             raise

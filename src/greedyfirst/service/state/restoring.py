@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from greedyfirst.service.errors import (
@@ -14,10 +14,10 @@ from greedyfirst.service.errors import (
 from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state import administration, alarms, corrections, erasure, rewards
 from greedyfirst.service.state.alarm_record import recounted
-from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.deployment import Deployment, Recall
 from greedyfirst.service.state.relearning import (
     Cause,
     adopt,
@@ -30,25 +30,23 @@ from greedyfirst.service.state.snapshots import load
 
 
 def restore(
-    log: Log, policy: str, *, before: int | None = None, snapshots: bool = True
+    log: ReadableLog,
+    policy: str,
+    *,
+    before: int | None = None,
+    snapshots: bool = True,
+    applied: Callable[[Deployment, int], None] | None = None,
 ) -> tuple[Deployment, int]:
     """The state after a deployment's entries, and the number of the last one.
 
     With ``before``, only after those before that number. Without ``snapshots`` all entries are
-    applied again: the state is the same.
+    applied again: the state is the same. ``applied`` is told the state after each entry.
     """
 
     def recall(step: int) -> list[AnyEvent]:
         return [entry.event for entry in log.about(policy, step)]
 
-    deployment, done = None, 0
-    saved = log.snapshot(policy, before) if snapshots else None
-    if saved is not None:
-        deployment, done = load(saved[1], recall), saved[0]
-    if deployment is None:
-        done = 0
-    else:
-        count_alarms(deployment, log, done)
+    deployment, done = _from_snapshot(log, policy, before, recall) if snapshots else (None, 0)
     for entry in log.read(policy, done, before):
         event = entry.event
         if deployment is None:
@@ -60,12 +58,14 @@ def restore(
         else:
             _apply(deployment, log, entry)
         done = entry.seq
+        if applied is not None:
+            applied(deployment, done)
     if deployment is None:
         raise NotFoundError(f"there is no policy {policy!r}")
     return deployment, done
 
 
-def count_alarms(deployment: Deployment, log: Log, last: int) -> None:
+def count_alarms(deployment: Deployment, log: ReadableLog, last: int) -> None:
     """Number the alarms of a deployment from a snapshot of release 0.1, up to entry ``last``."""
     if not deployment.alarms.raised:
         entries = reversed(log.audit(deployment.name, last + 1, limit=10**6))
@@ -73,7 +73,20 @@ def count_alarms(deployment: Deployment, log: Log, last: int) -> None:
         deployment.alarms = recounted(past, deployment.open_alarms)
 
 
-def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
+def _from_snapshot(
+    log: ReadableLog, policy: str, before: int | None, recall: Recall
+) -> tuple[Deployment | None, int]:
+    """The newest snapshot whose layout is known, and the entry that it was made after."""
+    while (saved := log.snapshot(policy, before)) is not None:
+        before, content = saved
+        deployment = load(content, recall)
+        if deployment is not None:
+            count_alarms(deployment, log, before)
+            return deployment, before
+    return None, 0
+
+
+def _apply(deployment: Deployment, log: ReadableLog, entry: Entry) -> None:
     """Change the state as the request did that the entry came from."""
     event, at = entry.event, entry.at
     try:
@@ -90,8 +103,10 @@ def _apply(deployment: Deployment, log: Log, entry: Entry) -> None:
                 alarms.close(deployment, event, at)
             case events.SchemaChanged() | events.RewardCorrected() | events.Erased():
                 _amend(deployment, log, entry, event)
-            case events.Created():
-                raise DamagedLogError(f"entry {entry.seq} creates policy {entry.policy} again")
+            case events.Restored():
+                deployment.tags.append((deployment.agent.decisions + 1, event.tag))
+            case events.Created() | events.KeyChanged() | events.SignedIn() | events.Refused():
+                raise DamagedLogError(f"entry {entry.seq} does not belong to a policy's life")
             case _:
                 administration.apply(deployment, event, at)
     except (RequestError, ValueError, KeyError) as error:
@@ -108,7 +123,7 @@ def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
     deployment.mismatches += made.answer != decided.answer
 
 
-def _amend(deployment: Deployment, log: Log, entry: Entry, event: Cause) -> None:
+def _amend(deployment: Deployment, log: ReadableLog, entry: Entry, event: Cause) -> None:
     """Learn everything again, if the event asked for that and the past is known again after it."""
     if not is_cause(deployment, event):
         match event:
@@ -127,7 +142,7 @@ def _amend(deployment: Deployment, log: Log, entry: Entry, event: Cause) -> None
     adopt(deployment, event, relearned(deployment, event, past), entry.at)
 
 
-def recompute(log: Log, entry: Entry) -> tuple[Decision, Decision]:
+def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
     """A decision as it was logged, and as the state before it gives it."""
     decided = entry.event
     assert isinstance(decided, Decided)
@@ -154,7 +169,7 @@ class Recomputed(NamedTuple):
     erased: int
 
 
-def recompute_last(log: Log, policy: str, last: int) -> Recomputed:
+def recompute_last(log: ReadableLog, policy: str, last: int) -> Recomputed:
     """Recompute a deployment's last decisions.
 
     The state before them is restored from all entries, not from a snapshot.
@@ -171,7 +186,9 @@ def recompute_last(log: Log, policy: str, last: int) -> Recomputed:
     return Recomputed(len(chosen) - erased, state.mismatches - differed, erased)
 
 
-def past_of(log: Log, policy: str, before: int | None = None) -> Iterator[tuple[float, AnyEvent]]:
+def past_of(
+    log: ReadableLog, policy: str, before: int | None = None
+) -> Iterator[tuple[float, AnyEvent]]:
     """The time of each of a deployment's events, and the event, before entry ``before``."""
     for entry in log.read(policy, 0, before):
         yield entry.at, entry.event

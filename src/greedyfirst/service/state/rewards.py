@@ -63,12 +63,12 @@ def _check_range(deployment: Deployment, value: float) -> bool:
 def check_step(deployment: Deployment, step: int) -> None:
     """Refuse the number of a decision that there is not."""
     if not 1 <= step <= deployment.agent.decisions:
-        raise NotFoundError(f"there is no decision {deployment.name}:{step}")
+        raise NotFoundError(f"there is no decision {deployment.decision_id(step)}")
 
 
 def named(deployment: Deployment, step: int, part: str = "") -> str:
     """A decision, and the part of its reward, in a sentence."""
-    return f"{deployment.name}:{step}" + (f" (part {part!r})" if part else "")
+    return deployment.decision_id(step) + (f" (part {part!r})" if part else "")
 
 
 def _check_same(deployment: Deployment, known: Rewarded, value: float) -> None:

@@ -22,15 +22,23 @@ from greedyfirst.service.state.deployment import (
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
-from greedyfirst.version import __version__
+
+#: The layout of what is written. Another number is due whenever a field is added, dropped or gets
+#: another meaning, here or in what it holds, or when the same entries give another state: a release
+#: that does not know the number reads the log instead. Fields of agents' states are compared.
+FORMAT = 3
+#: Those that are read: 1 is release 0.1's, which had no number; 2 lacks what people corrected.
+READABLE = (1, 2, FORMAT)
 
 
 class SavedState(Struct, frozen=True, kw_only=True):
     """A deployment as a snapshot holds it."""
 
-    release: str
+    format: int = 1
     specification: Specification
     agent: bytes
+    #: The fields of the agent's state.
+    fields: tuple[str, ...] = ()
     encoding: Features
     schema_version: int
     model_version: int
@@ -49,6 +57,7 @@ class SavedState(Struct, frozen=True, kw_only=True):
     standing: Standing = Standing()
     amendments: Amendments = msgspec.field(default_factory=Amendments)
     open_alarms: dict[str, events.Alarmed] = {}
+    tags: list[tuple[int, str]] = []
 
 
 def save(deployment: Deployment) -> Callable[[], bytes]:
@@ -57,7 +66,8 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
     history = deployment.history
     saved = partial(
         SavedState,
-        release=__version__,
+        format=FORMAT,
+        fields=_fields(deployment.agent),
         specification=deployment.specification,
         encoding=deployment.encoding,
         schema_version=deployment.schema_version,
@@ -73,6 +83,7 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         standing=deployment.standing,
         mismatches=deployment.mismatches,
         asked=deployment.asked,
+        tags=list(deployment.tags),
     )
     steps, times = deployment.pending.columns()
 
@@ -84,13 +95,15 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
 
 
 def load(content: bytes, recall: Recall) -> Deployment | None:
-    """The deployment that was saved, or None where another release saved it."""
+    """The deployment that was saved, or None where its layout is not known."""
     try:
         state = msgspec.msgpack.decode(content, type=SavedState)
-        if state.release != __version__:
+        if state.format not in READABLE:
             return None
         agent = Agent.from_bytes(state.agent)
     except (msgspec.MsgspecError, ValueError):
+        return None
+    if state.format > 1 and state.fields != _fields(agent):
         return None
     deployment = Deployment(
         state.specification,
@@ -110,4 +123,9 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     deployment.alarms = state.alarms or AlarmRecord(open=state.open_alarms)
     deployment.mismatches = state.mismatches
     deployment.asked = state.asked
+    deployment.tags = state.tags
     return deployment
+
+
+def _fields(agent: Agent) -> tuple[str, ...]:
+    return tuple(path for path, _ in agent.state.arrays())

@@ -1,0 +1,117 @@
+"""`greedyfirst log check`, `backup` and `restore`: the log of the decision service."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greedyfirst.cli.application import app
+from greedyfirst.cli.service_options import DEFAULT_LOG, Database, existing, need_extra
+
+log = typer.Typer(help="The log of the decision service.", no_args_is_help=True)
+app.add_typer(log, name="log")
+
+
+@log.command("check", epilog="Example: [bold]greedyfirst log check trial.db --last 10000[/bold]")
+def check_log(
+    db: Annotated[Path, typer.Argument(help="The file of the log.")],
+    last: Annotated[int, typer.Option(help="Decisions of each policy to make again.")] = 10_000,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="NUMBER:SEAL of an entry that the log must have. Repeat it."),
+    ] = None,
+    anchor: Annotated[
+        Path | None, typer.Option(help="A file of such entries, by serve --anchor.")
+    ] = None,
+    anchor_key: Annotated[
+        Path | None, typer.Option(help="A file with the secret that signed them.")
+    ] = None,
+) -> None:
+    """Read the whole log, check its seals, and make the last decisions again.
+
+    Nothing is changed. A service may use the log meanwhile.
+    """
+    need_extra()
+    from greedyfirst.service.log.anchors import AnchorFile, check_head
+    from greedyfirst.service.log.entries import Head
+    from greedyfirst.service.log.read_only import reading
+    from greedyfirst.service.state.restoring import recompute_last
+
+    heads = [Head.parse(text) for text in head or ()]
+    anchors = None if anchor is None else AnchorFile.with_key_in(anchor, anchor_key)
+    with reading(existing(db)) as opened:
+        count = opened.check()
+        for known in heads:
+            check_head(opened, known)
+            typer.echo(f"entry {known.seq} is the one that it had")
+        if anchors is not None:
+            checked, lost = anchors.check(opened)
+            restored = f"; {lost} more were lost when a backup was put back" if lost else ""
+            typer.echo(f"{checked - lost} anchors fit{restored}")
+        if not count:
+            typer.echo(f"{db} has no entries: there is nothing to check")
+            return
+        typer.echo(f"{count} entries, all as they were written")
+        typer.echo(f"head {opened.head()}")
+        for entry in opened.policies():
+            again, differ, erased = recompute_last(opened, entry.policy, last)
+            typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
+            if erased:
+                it = "it follows" if erased == 1 else "they follow"
+                reason = f"features that {it} from were erased"
+                typer.echo(f"{entry.policy}: {erased} not made again: {reason}")
+            if differ:
+                raise ValueError(f"policy {entry.policy} cannot be made again from this log")
+        if changed := opened.changed_snapshots():
+            named = ", ".join(f"{policy} after entry {seq}" for policy, seq in changed)
+            raise ValueError(
+                f"snapshots were changed ({named}); the service leaves them out and reads the log"
+            )
+
+
+@app.command(epilog="Example: [bold]greedyfirst backup trial.db copy.db[/bold]")
+def backup(
+    db: Annotated[Path, typer.Argument(help="The file of the log.")],
+    out: Annotated[Path, typer.Argument(help="The file of the copy.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over an older copy.")] = False,
+) -> None:
+    """Copy a log as a whole into one file, and check the copy; a service may use it meanwhile."""
+    need_extra()
+    from greedyfirst.service.log.backup import back_up
+
+    head = back_up(existing(db), out, force=force)
+    typer.echo(f"{out} has {head.seq} entries, all as they were written; head {head}")
+
+
+@app.command(
+    epilog="Example: [bold]greedyfirst restore copy.db --db trial.db "
+    "--who 'Dr. Smith' --why 'the disk failed'[/bold]"
+)
+def restore(
+    copy: Annotated[Path, typer.Argument(help="The file of the copy.")],
+    db: Database = DEFAULT_LOG,
+    who: Annotated[str, typer.Option(help="Who decided it; else the name of the account.")] = "",
+    why: Annotated[str, typer.Option(help="The reason, for the log.")] = "not said",
+    keep_keys: Annotated[
+        bool,
+        typer.Option("--keep-keys", help="Leave the copy's keys in use; some may be revoked."),
+    ] = False,
+) -> None:
+    """Put a copy in the place of a log; what was there is kept aside. The service must be ended."""
+    need_extra()
+    from greedyfirst.service.log.restore import restore as put_back
+
+    done = put_back(existing(copy), db, who=who or getpass.getuser(), why=why, keep_keys=keep_keys)
+    typer.echo(f"{db} has the {done.backup.seq} entries of {copy}; head {done.head}")
+    if done.replaced is not None:
+        typer.echo(f"what was there is in {done.replaced}")
+        lost = "its entries could not be counted" if done.lost is None else f"{done.lost} entries"
+        typer.echo(f"lost with it: {lost}; rewards for those decisions are answered with 404")
+    typer.echo("decisions from now on have other ids than those that were lost")
+    if done.keys:
+        typer.echo(f"keys in use, also if they were revoked since: {', '.join(done.keys)}")
+    else:
+        typer.echo(f"no key is in use: greedyfirst keys add NAME --role admin --db {db}")

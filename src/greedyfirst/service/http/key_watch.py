@@ -1,0 +1,81 @@
+"""Keys are read every second by a thread of their own: a removed one ends whatever else runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from pathlib import Path
+
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
+from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.log.access_keys import changes_after, mark_used
+from greedyfirst.service.log.events import KeyChanged
+
+_READ_EVERY = 1.0
+#: Seconds between two notes of when a key was used.
+_USED_EVERY = 60.0
+_log = logging.getLogger("greedyfirst.service")
+
+
+class KeyWatch:
+    """Keeps keys fresh, notes when they were used, and finds changes for the log.
+
+    Parameters
+    ----------
+    access
+        The keys in force.
+    path
+        The log's file; None if the keys are from elsewhere.
+    """
+
+    def __init__(self, access: Access, path: Path | None = None) -> None:
+        self._access, self._path = access, path
+        #: Number and event of changes that are not in the log yet, for the event loop.
+        self.changes: deque[tuple[int, KeyChanged]] = deque()
+        self._seen = 0
+        self._written: dict[str, float] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="keys", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and note what is left."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        self.look()
+        while not self._ended.wait(_READ_EVERY):
+            self.look()
+        self._note_used(0.0)
+
+    def look(self) -> None:
+        """Read the keys, and what has changed."""
+        self._access.refresh()
+        if self._path is None:
+            return
+        try:
+            for change in changes_after(self._path, self._seen):
+                self.changes.append(change)
+                self._seen = change[0]
+        except (LogFailedError, DamagedLogError) as error:
+            _log.error("changes of keys cannot be read: %s", error)
+        self._note_used(_USED_EVERY)
+
+    def _note_used(self, pause: float) -> None:
+        used = {
+            name: at
+            for name, at in self._access.used.copy().items()
+            if at - self._written.get(name, 0.0) > pause
+        }
+        if not used or self._path is None:
+            return
+        try:
+            mark_used(self._path, used)
+        except (LogFailedError, DamagedLogError) as error:
+            _log.error("the use of keys cannot be noted: %s", error)
+        self._written |= used

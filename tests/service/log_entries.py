@@ -1,0 +1,19 @@
+"""Entries for logs that no service wrote."""
+
+from __future__ import annotations
+
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.events import Rewarded
+
+
+def entries(first: int, last: int) -> list[Entry]:
+    return [
+        Entry.of(
+            Rewarded(step=seq, part="", value=seq / 2, outcome="counted"),
+            seq=seq,
+            at=float(seq),
+            policy="p",
+            key=f"key {seq}",
+        )
+        for seq in range(first, last + 1)
+    ]
