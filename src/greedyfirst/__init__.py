@@ -12,6 +12,7 @@ from greedyfirst.version import __version__
 if TYPE_CHECKING:
     from greedyfirst.agent import Agent
     from greedyfirst.policies.epsilon_greedy import EpsilonGreedy
+    from greedyfirst.policies.explore_then_exploit import ExploreThenExploit
     from greedyfirst.policies.fixed_arm import FixedArm
     from greedyfirst.policies.glm_greedy import GLMGreedy
     from greedyfirst.policies.glm_ucb import GLMUCB
@@ -32,6 +33,7 @@ __all__ = [
     "OFUL",
     "Agent",
     "EpsilonGreedy",
+    "ExploreThenExploit",
     "FixedArm",
     "GLMGreedy",
     "Greedy",

@@ -8,6 +8,7 @@ import sys
 import time
 
 import numpy as np
+import pandas
 import pytest
 
 import greedyfirst
@@ -139,6 +140,39 @@ def test_all_figures_that_can_be_made_are_on_one_page(tmp_path, monkeypatch, cap
     ]
 
 
+def in_process(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+
+
+def test_figure_2_as_written_has_files_of_its_own(tmp_path, monkeypatch, capsys):
+    """One panel, and all of them on a page."""
+    options = ("--as-written", "--instances", 2, "--jobs", 1, "--out", tmp_path)
+    in_process(monkeypatch, "figure", "fig2c", *options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"fig2c-as-written.{kind}" for kind in ("csv", "json", "png")
+    ]
+    in_process(monkeypatch, "figure", "all", *options)
+    assert "4 of 4: fig2d-as-written" in capsys.readouterr().err
+    page = (tmp_path / "figures-as-written.html").read_text()
+    assert page.count("; as written</h2>") == 4
+    assert "4 figures; 24 published end values beside ours" in page
+
+
+def test_raw_curves_on_request(tmp_path, monkeypatch, capsys):
+    options = ("--raw", "--instances", 2, "--jobs", 1, "--out", tmp_path)
+    in_process(monkeypatch, "figure", "fig3a", *options)
+    raw = tmp_path / "fig3a-raw.parquet"
+    assert str(raw) in capsys.readouterr().out.replace("\n", "")
+    frame = pandas.read_parquet(raw)
+    with open(tmp_path / "fig3a.csv", newline="") as file:
+        means = [float(row["mean"]) for row in csv.DictReader(file)]
+    found = frame.groupby(["policy", "t"], observed=True, sort=False).regret.mean()
+    assert found.tolist() == pytest.approx(means)
+
+
 BAD = {
     "unknown figure": (("figure", "fig9z"), "fig9z"),
     "no figure": (("figure",), "name"),
@@ -156,6 +190,11 @@ BAD = {
     "no table of warfarin": (("figure", "fig4d"), "warfarin"),
     "no such table": (("replay", "bogus"), "bogus does not exist; give a file's path or a known"),
     "two figures": (("figure", "fig2a", "fig2b"), "fig2b"),
+    "no other way of writing": (
+        ("figure", "fig4a", "--as-written"),
+        "NAME must be one of fig2a, fig2b, fig2c, fig2d or all with --as-written, got 'fig4a'",
+    ),
+    "no single curves": (("figure", "fig1", "--raw"), "--raw must be left out for fig1"),
     "unknown command": (("paint",), "paint"),
 }
 
@@ -261,7 +300,10 @@ def test_help_has_an_example(arguments):
 def test_help_names_every_option_and_figure():
     said = run("figure", "--help").stdout
     assert all(
-        option in said for option in ("--instances", "--seed", "--jobs", "--out", "--data-dir")
+        option in said
+        for option in (
+            *("--instances", "--seed", "--jobs", "--out", "--data-dir", "--as-written", "--raw"),
+        )
     )
     assert all(name in said for name in EXPERIMENTS)
 

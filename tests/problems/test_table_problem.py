@@ -59,6 +59,30 @@ def test_shuffling_puts_every_row_first_equally_often():
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
+def test_resampling_takes_every_row_equally_often_and_more_rows_than_there_are():
+    """χ² over 6 rows in 6000 steps, and pairs of neighbours over 36; false alarms 2e-5 together."""
+    problem = TableProblem(contexts=CONTEXTS, rewards=REWARDS, resample=True)
+    draw = problem.draw(np.random.default_rng(3), 6000)
+    assert draw.contexts.shape == (6000, 2)
+    rows = (draw.contexts[:, 0] / 2).astype(int)
+    np.testing.assert_array_equal(draw.contexts, CONTEXTS[rows])
+    np.testing.assert_array_equal(draw.rewards, REWARDS[rows])
+    np.testing.assert_array_equal(draw.regrets, 1 - REWARDS[rows])
+    assert stats.chisquare(np.bincount(rows, minlength=6)).pvalue > FALSE_ALARM
+    pairs = np.bincount(6 * rows[:-1:2] + rows[1::2], minlength=36)
+    assert stats.chisquare(pairs).pvalue > FALSE_ALARM
+    np.testing.assert_array_equal(problem.order(np.random.default_rng(3), 6000), rows)
+    again = problem.draw(np.random.default_rng(3), 6000)
+    np.testing.assert_array_equal(again.contexts, draw.contexts)
+
+
+def test_rows_are_shuffled_or_resampled():
+    with pytest.raises(ValueError, match="resample must be False where rows are shuffled"):
+        TableProblem(contexts=CONTEXTS, rewards=REWARDS, shuffle=True, resample=True)
+    with pytest.raises(ValueError, match="resample must be"):
+        TableProblem(contexts=CONTEXTS, rewards=REWARDS, resample="yes")
+
+
 def test_a_draw_can_be_written_without_touching_the_table():
     problem = TableProblem(contexts=CONTEXTS, rewards=REWARDS)
     for part in problem.draw(np.random.default_rng(0), 6):

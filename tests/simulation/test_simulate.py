@@ -106,6 +106,16 @@ def test_an_instance_does_not_depend_on_how_many_there_are(reference):
 # -------------------------------------------------------------------- numbers
 
 
+def test_curves_are_handed_over_in_the_order_of_the_instances(reference):
+    """Their mean is the result's; threads change nothing."""
+    handed = {}
+    run(n_jobs=2, chunk_size=3, collect_curves=handed.__setitem__)
+    assert list(handed) == list(range(20))
+    curves = np.array(list(handed.values()))
+    np.testing.assert_allclose(curves.mean(axis=0), reference.mean, rtol=1e-12)
+    np.testing.assert_array_equal(curves[:, :, -1] <= reference.final, True)
+
+
 def test_the_papers_grid():
     """t = 20, then every ⌊T/50⌋ rounds up to T."""
     problem = TableProblem(contexts=np.ones((10_000, 1)), rewards=np.ones((10_000, 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 
 from greedyfirst.cli.application import Jobs, Out, Seed, app
-from greedyfirst.experiments import EXPERIMENTS, Figure, PreparedFigure
+from greedyfirst.experiments import AS_WRITTEN, EXPERIMENTS, Figure, PreparedFigure
 from greedyfirst.validation import whole_number
 
 ALL = "all"
@@ -22,11 +23,13 @@ class Run(NamedTuple):
     seed: int
     jobs: int
     out: Path
+    raw: bool
 
 
 @app.command(
     epilog="Examples: [bold]greedyfirst figure fig2c --instances 200 --jobs 2[/bold], "
-    "[bold]greedyfirst figure fig4a --data-dir data[/bold]"
+    "[bold]greedyfirst figure fig4a --data-dir data[/bold], "
+    "[bold]greedyfirst figure fig2c --as-written[/bold]"
 )
 def figure(
     name: Annotated[
@@ -40,14 +43,24 @@ def figure(
     data_dir: Annotated[
         Path | None, typer.Option(help="Where the tables of Figure 4 are, as CSV files.")
     ] = None,
+    as_written: Annotated[
+        bool,
+        typer.Option("--as-written", help="To the letter of the text, for Figure 2."),
+    ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Also write each instance's curves, as NAME-raw.parquet."),
+    ] = False,
     out: Out = Path("figures"),
 ) -> None:
     """Reproduce a figure of the paper: a table here, and NAME.csv, .png and .json files.
 
     With all of them comes a page that shows them beside the published numbers, figures.html.
     """
-    if name != ALL and name not in EXPERIMENTS:
-        raise ValueError(f"NAME must be one of {', '.join(EXPERIMENTS)} or {ALL}, got {name!r}")
+    figures = AS_WRITTEN if as_written else EXPERIMENTS
+    if name != ALL and name not in figures:
+        known = f"one of {', '.join(figures)} or {ALL}{' with --as-written' if as_written else ''}"
+        raise ValueError(f"NAME must be {known}, got {name!r}")
     if instances is not None:
         whole_number("--instances", instances, at_least=1)
     whole_number("--seed", seed, at_least=0)
@@ -55,34 +68,37 @@ def figure(
         whole_number("--jobs", jobs, at_least=1)
     if data_dir is not None and not data_dir.is_dir():
         raise ValueError(f"--data-dir must be a directory, got {str(data_dir)!r}")
-    run = Run(instances, seed, jobs, out)
+    run = Run(instances, seed, jobs, out, raw)
     if name == ALL:
         out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-        make_all(run, data_dir)
+        make_all(figures, run, data_dir, page=out / f"figures{'-as-written' * as_written}.html")
     else:
-        prepared = EXPERIMENTS[name].prepared(data_dir)
+        prepared = figures[name].prepared(data_dir)
+        if raw and not prepared.has_raw_curves:
+            raise ValueError(f"--raw must be left out for {name}: its curves are shares of runs")
         out.mkdir(parents=True, exist_ok=True)
-        make(EXPERIMENTS[name], prepared, run)
+        make(figures[name], prepared, run)
 
 
 def make(figure: Figure, prepared: PreparedFigure, run: Run) -> tuple[object, list[Path]]:
     """Run a figure, show its table and write its files."""
-    result = prepared.run(n_instances=run.instances, seed=run.seed, n_jobs=run.jobs)
+    raw = run.out / f"{figure.name}-raw.parquet" if run.raw and prepared.has_raw_curves else None
+    result = prepared.run(n_instances=run.instances, seed=run.seed, n_jobs=run.jobs, raw=raw)
     Console().print(f"[bold]{figure.title}[/bold]")
     typer.echo(prepared.table(result))
-    paths = prepared.write(result, run.out)
+    paths = [*prepared.write(result, run.out), *([] if raw is None else [raw])]
     for path in paths:
         typer.echo(path)
     return result, paths
 
 
-def make_all(run: Run, data_dir: Path | None) -> None:
+def make_all(figures: Mapping[str, Figure], run: Run, data_dir: Path | None, *, page: Path) -> None:
     """Make every figure whose data can be had, and the page."""
     from greedyfirst.reports.figures_page import MadeFigure, write_figures_page
 
     made, missing = [], {}
-    for place, figure in enumerate(EXPERIMENTS.values(), start=1):
-        typer.echo(f"{place} of {len(EXPERIMENTS)}: {figure.name}", err=True)
+    for place, figure in enumerate(figures.values(), start=1):
+        typer.echo(f"{place} of {len(figures)}: {figure.name}", err=True)
         try:
             prepared = figure.prepared(data_dir)
         except (ValueError, OSError) as error:
@@ -91,7 +107,14 @@ def make_all(run: Run, data_dir: Path | None) -> None:
             continue
         result, paths = make(figure, prepared, run)
         picture = next(path for path in paths if path.suffix == ".png")
-        made.append(MadeFigure(figure.name, figure.title, picture, prepared.final(result)))
-    page = run.out / "figures.html"
+        made.append(
+            MadeFigure(
+                prepared.published_name,
+                figure.title,
+                picture,
+                prepared.final(result),
+                prepared.switches(result),
+            )
+        )
     write_figures_page(made, missing, page, instances=run.instances, seed=run.seed)
     typer.echo(page)

@@ -1,20 +1,38 @@
-"""The paper's experiments by name: one file per figure or section of the appendix."""
+"""The paper's experiments by name: a file for each figure, section of the appendix, or claim."""
 
 from pathlib import Path
 from typing import Any, Protocol
 
-from greedyfirst.experiments import example1, figure2, figure3, figure4, more_arms, sensitivity
+from greedyfirst.experiments import (
+    example1,
+    explore_then_exploit,
+    figure2,
+    figure2_as_written,
+    figure3,
+    figure4,
+    more_arms,
+    sensitivity,
+    warfarin,
+)
 from greedyfirst.experiments.experiment import Experiment
 from greedyfirst.experiments.published import Final
 
-__all__ = ["EXPERIMENTS", "Experiment", "Figure", "PreparedFigure"]
+__all__ = ["AS_WRITTEN", "EXPERIMENTS", "Experiment", "Figure", "PreparedFigure"]
 
 
 class PreparedFigure(Protocol):
     """A figure with all that it needs."""
 
-    def run(self, *, n_instances: int | None, seed: int, n_jobs: int) -> Any:
-        """What the other functions take as ``result``."""
+    @property
+    def has_raw_curves(self) -> bool:
+        """Whether it has curves of single instances."""
+
+    @property
+    def published_name(self) -> str:
+        """The name of the published figure that it is compared with."""
+
+    def run(self, *, n_instances: int | None, seed: int, n_jobs: int, raw: Path | None) -> Any:
+        """What the other functions take as ``result``; curves of instances go to ``raw``."""
 
     def table(self, result: Any) -> str:
         """What came out, for a terminal."""
@@ -24,6 +42,9 @@ class PreparedFigure(Protocol):
 
     def final(self, result: Any) -> dict[str, Final]:
         """What the curves end at, by label; nothing where that says nothing."""
+
+    def switches(self, result: Any) -> dict[str, int]:
+        """In how many instances each Greedy-First switched, by label."""
 
 
 class Figure(Protocol):
@@ -44,6 +65,12 @@ class Figure(Protocol):
 #: By the name that ``greedyfirst figure`` takes.
 EXPERIMENTS: dict[str, Figure] = {
     experiment.name: experiment
-    for figure in (example1, figure2, figure3, figure4, more_arms, sensitivity)
+    for figure in (
+        *(example1, figure2, figure3, figure4, more_arms, sensitivity),
+        *(explore_then_exploit, warfarin),
+    )
     for experiment in figure.EXPERIMENTS
 }
+
+#: Those that there are to the letter of the text too, by the same names.
+AS_WRITTEN: dict[str, Figure] = dict(figure2_as_written.PANELS)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Example1:
     """Bounds and simulated truth; instances are the runs of each simulated share."""
 
+    #: Its curves are shares of runs: a single run has none.
+    has_raw_curves = False
     name = "fig1"
     title = "Figure 1: bounds on the chance that greedy succeeds, and the simulated truth"
 
@@ -21,8 +23,17 @@ class Example1:
         """Itself: it needs no data."""
         return self
 
-    def run(self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1) -> Figure1:
-        """Compute it; on one thread."""
+    published_name = name
+
+    def run(
+        self,
+        *,
+        n_instances: int | None = None,
+        seed: int = 10,
+        n_jobs: int = 1,
+        raw: Path | None = None,
+    ) -> Figure1:
+        """Compute it, on one thread; it has no curves of single instances."""
         from greedyfirst.experiments import figure1
 
         return figure1.compute(
@@ -35,6 +46,10 @@ class Example1:
 
     def final(self, result: Figure1) -> dict[str, Final]:
         """Nothing: its curves are probabilities against the noise."""
+        return {}
+
+    def switches(self, result: Figure1) -> dict[str, int]:
+        """Nothing: its own files have the shares of runs that stay greedy."""
         return {}
 
     def write(self, result: Figure1, directory: Path) -> list[Path]:

@@ -6,17 +6,21 @@ import csv
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from greedyfirst.experiments.published import Final
+from greedyfirst.experiments.published import PUBLISHED_SWITCHES, Final
+from greedyfirst.experiments.raw_curves import RawCurves, raw_curves
 from greedyfirst.files.pictures import SIZE, save_picture
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import describe
 from greedyfirst.problems.problem import Problem
 from greedyfirst.simulation import SimulationResult, simulate
 from greedyfirst.simulation.result import QUANTILES
+from greedyfirst.simulation.simulate import plotted_steps
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.version import __version__
 
@@ -39,6 +43,8 @@ class Varied(NamedTuple):
 class Experiment:
     """Curves of one figure: policies on one problem, or each of them on a problem of its own."""
 
+    #: Whether there are curves of single instances, which can be written.
+    has_raw_curves: ClassVar[bool] = True
     name: str
     title: str
     #: For all policies, which then share their instances; or by label, one for each.
@@ -51,28 +57,49 @@ class Experiment:
     varied: Varied | None = None
     #: What regret divided by t is called, where the curves show that instead of regret.
     per_decision: str | None = None
+    #: Other readings of the text: played on the same instances and reported, but not drawn.
+    readings: Mapping[str, Policy] = field(default_factory=dict)
+    #: The published figure that it is compared with, where that has another name.
+    published_as: str | None = None
 
     def prepared(self, data_directory: Path | None) -> Experiment:
         """Itself: it needs no data."""
         return self
 
+    @property
+    def published_name(self) -> str:
+        """The name of the published figure that it is compared with."""
+        return self.name if self.published_as is None else self.published_as
+
     def run(
-        self, *, n_instances: int | None = None, seed: int = 10, n_jobs: int = 1
+        self,
+        *,
+        n_instances: int | None = None,
+        seed: int = 10,
+        n_jobs: int = 1,
+        raw: Path | None = None,
     ) -> SimulationResult:
-        """Simulate it."""
+        """Simulate it; curves of single instances go to the Parquet file ``raw``."""
         wanted = self.n_instances if n_instances is None else n_instances
-        parts = [
-            simulate(
-                problem,
-                policies,
-                n_instances=wanted,
-                horizon=self.horizon,
-                seed=seed,
-                n_jobs=n_jobs,
-            )
-            for problem, policies in self._simulations()
-        ]
+        parts = []
+        with nullcontext() if raw is None else raw_curves(raw, figure=self.name, seed=seed) as file:
+            for problem, policies in self._simulations():
+                result = simulate(
+                    problem,
+                    policies,
+                    n_instances=wanted,
+                    horizon=self.horizon,
+                    seed=seed,
+                    n_jobs=n_jobs,
+                    collect_curves=self._writer(file, policies),
+                )
+                parts.append(result)
         return SimulationResult.joined(parts)
+
+    def _writer(self, file: RawCurves | None, policies: Mapping[str, Policy]) -> Any:
+        if file is None:
+            return None
+        return partial(file.add, list(policies), plotted_steps(self.horizon))
 
     def table(self, result: SimulationResult) -> str:
         """What the curves end at, for a terminal."""
@@ -83,13 +110,17 @@ class Experiment:
         over = result.steps[-1] if self.per_decision is not None else 1
         means, half_widths = result.mean[:, -1] / over, result.half_width[:, -1] / over
         return {
-            name: Final(float(mean), float(half))
+            name: Final(float(mean), float(half), result.n_instances)
             for name, mean, half in zip(result.policies, means, half_widths, strict=True)
         }
 
+    def switches(self, result: SimulationResult) -> dict[str, int]:
+        """In how many instances each Greedy-First switched."""
+        return result.switches
+
     def _simulations(self) -> list[tuple[Problem, Mapping[str, Policy]]]:
         if not isinstance(self.problem, Mapping):
-            return [(self.problem, self.policies)]
+            return [(self.problem, {**self.policies, **self.readings})]
         return [(self.problem[label], {label: policy}) for label, policy in self.policies.items()]
 
     def write(self, result: SimulationResult, directory: Path) -> list[Path]:
@@ -97,8 +128,9 @@ class Experiment:
         table, picture, facts = (
             directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
         )
-        write_curves(result, table, per_decision=self.per_decision is not None)
-        self._draw(result, picture)
+        drawn = result.only(list(self.policies))
+        write_curves(drawn, table, per_decision=self.per_decision is not None)
+        self._draw(drawn, picture)
         description = self._description(result)
         facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         if self.varied is None or not self.varied.boxes:
@@ -115,10 +147,12 @@ class Experiment:
                 "instances": result.n_instances,
                 "horizon": self.horizon,
                 "policies": {name: describe(policy) for name, policy in self.policies.items()},
+                "readings": {name: describe(policy) for name, policy in self.readings.items()},
             },
             "seed": result.seed,
             "version": __version__,
             "switches": result.switches,
+            "published_switches": PUBLISHED_SWITCHES.get(self.published_name),
             "seconds": dict(
                 zip(result.policies, (round(float(s), 6) for s in result.seconds), strict=True)
             ),

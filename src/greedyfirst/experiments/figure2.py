@@ -10,6 +10,8 @@ Greedy-First whose test begins at 2·t₀ and takes an estimate below 1e-5 for z
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from greedyfirst.experiments.experiment import Experiment
@@ -93,6 +95,13 @@ def greedy_first(
     )
 
 
+def greedy_first_without_intercept(n_arms: int, n_features: int) -> dict[str, Policy]:
+    """Greedy-First with t₀ = 4Kd as the text has it: d = 3, also where an intercept is added."""
+    t0 = T0_MULTIPLE * n_arms * n_features
+    counted = greedy_first(n_arms, n_features + 1)
+    return {f"Greedy-First, t0 = {t0}": replace(counted, t0=t0, test_after=2 * t0)}
+
+
 def policies(
     n_arms: int, d: int, *, sigma: float | None, prior_variance: float = 1.0
 ) -> dict[str, Policy]:
@@ -119,7 +128,10 @@ def panel(
     n_arms: int = N_ARMS,
     n_features: int = N_FEATURES,
 ) -> Experiment:
-    """One of the four panels, or the like with another number of arms and features."""
+    """One of the four panels, or the like with another number of arms and features.
+
+    t₀ = 4Kd counts the intercept in d; a Greedy-First that does not is played beside.
+    """
     prior = "correct prior" if correct_prior else "incorrect prior"
     diversity = "no covariate diversity" if intercept else "covariate diversity"
     return Experiment(
@@ -149,6 +161,7 @@ def panel(
             else "all N(+1, I)/2 or all N(-1, I)/2, by a fair coin",
             "prior": prior,
         },
+        readings=greedy_first_without_intercept(n_arms, n_features) if intercept else {},
     )
 
 

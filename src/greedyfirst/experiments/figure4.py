@@ -2,7 +2,8 @@
 
 (a) EEG, (b) eye movements, (c) cardiotocography, (d) warfarin. Each class is an arm, the right one
 pays 1; rows are divided by their length; the curves are the share of wrong decisions so far over
-100 random orders of the rows. The practice of the published curves, of which the text says little:
+100 random orders of the rows. What reproduces the published curves, of which the text says little
+(docs/figure-4.md tells what of it is known and what inferred):
 
 - d first pulls of each arm; Greedy's estimates are ridge while singular, which on cardiotocography
   and warfarin (collinear and one-hot columns) they are for most of the time;

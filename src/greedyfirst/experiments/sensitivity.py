@@ -31,6 +31,7 @@ def experiment(
         name=f"sensitivity-{symbol}",
         title=f"Greedy-First with several {symbol}, in the setting of Figure 2(c)",
         policies=policies,
+        readings={},
         varied=Varied(symbol, values),
     )
 

@@ -129,7 +129,8 @@ class OLSBandit(Policy):
     refresh
         When the estimates that decisions use are brought up to date: ``"always"``, with every
         reward, or ``"scheduled"``, an arm's only with its forced samples after the initial pulls,
-        about log₂ T times, and 0 before the first. The published curves of Figure 4 were made so.
+        about log₂ T times, and 0 before the first. It is there for Figure 4: docs/figure-4.md says
+        what is known of it.
         For least squares only: not with ``warmup="auto"``.
     """
 

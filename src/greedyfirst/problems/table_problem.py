@@ -31,12 +31,16 @@ class TableProblem:
     shuffle : bool
         True: each draw takes a fresh random permutation of the rows, as Figure 4 does. False:
         the rows in their order, and the generator is not used.
+    resample : bool
+        True: each step takes any row, with replacement, so that a run may be longer than the table
+        and rows come again. Not together with ``shuffle``.
     """
 
     contexts: ArrayLike
     rewards: ArrayLike
     expected: ArrayLike | None = None
     shuffle: bool = False
+    resample: bool = False
     _table: Draw = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +56,8 @@ class TableProblem:
             judged = frozen_array("expected", self.expected, rewards.shape)
             object.__setattr__(self, "expected", judged)
         object.__setattr__(self, "shuffle", flag("shuffle", self.shuffle))
+        if flag("resample", self.resample) and self.shuffle:
+            raise wrong("resample", self.resample, "False where rows are shuffled: each comes once")
         object.__setattr__(self, "_table", Draw(contexts, rewards, measure_regrets(judged)))
 
     @property
@@ -66,7 +72,7 @@ class TableProblem:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, which is the longest horizon."""
+        """The number of rows, which is the longest horizon unless they are resampled."""
         return len(self._table.contexts)
 
     def draw_parameters(self, rng: np.random.Generator) -> FloatArray:
@@ -83,29 +89,32 @@ class TableProblem:
         return np.ascontiguousarray((inverse @ moments).T / scale)
 
     def draw(self, rng: np.random.Generator, horizon: int) -> Draw:
-        """Take ``horizon`` rows: the first ones, or the first of a permutation by ``rng``.
+        """Take ``horizon`` rows: the first ones, those of a permutation, or any by ``rng``.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            Used only to shuffle.
+            Used only to shuffle or to resample.
         horizon : int
-            The number of steps T, from 1 to n.
+            The number of steps T, from 1 to n; any with ``resample``.
 
         Returns
         -------
         Draw
             contexts (horizon, n_features), rewards (horizon, n_arms), regrets (horizon, n_arms).
         """
-        if whole_number("horizon", horizon, at_least=1) > self.n_rows:
+        whole_number("horizon", horizon, at_least=1)
+        if horizon > self.n_rows and not self.resample:
             raise wrong("horizon", horizon, f"at most {self.n_rows}, the number of rows")
-        order = self.order(rng)[:horizon]
+        order = self.order(rng, horizon)
         return Draw(*(column.take(order, axis=0) for column in self._table))
 
     def row_regrets(self) -> FloatArray:
         """The regret of each arm in each row, rows in the table's order (n, n_arms)."""
         return self._table.regrets
 
-    def order(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The rows' numbers in the order in which a draw by ``rng`` takes them (n,)."""
-        return rng.permutation(self.n_rows) if self.shuffle else np.arange(self.n_rows)
+    def order(self, rng: np.random.Generator, horizon: int) -> NDArray[np.int64]:
+        """The rows' numbers in the order in which a draw by ``rng`` takes them (horizon,)."""
+        if self.resample:
+            return rng.integers(self.n_rows, size=horizon)
+        return (rng.permutation(self.n_rows) if self.shuffle else np.arange(self.n_rows))[:horizon]

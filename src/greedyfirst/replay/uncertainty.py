@@ -38,7 +38,7 @@ class RowCosts:
     def add(self, instance: int, arms: SmallIntArray) -> None:
         """The decisions (n_policies, n_rows) of one order."""
         source = np.random.SeedSequence(self.seed, spawn_key=(instance,))
-        order = self.problem.order(np.random.default_rng(source))
+        order = self.problem.order(np.random.default_rng(source), self.problem.n_rows)
         regrets = self.regrets[order]
         steps = np.arange(len(order))
         for place, taken in enumerate(arms):

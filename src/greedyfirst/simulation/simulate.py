@@ -208,6 +208,7 @@ def simulate(
     chunk_size: int | None = None,
     progress: bool | None = None,
     collect: Callable[[int, SmallIntArray], None] | None = None,
+    collect_curves: Callable[[int, FloatArray], None] | None = None,
 ) -> SimulationResult:
     """Run every policy on the same instances of a problem.
 
@@ -231,6 +232,9 @@ def simulate(
     collect
         Called for each instance, in their order, with its number and the arm that each policy took
         in each round (n_policies, horizon).
+    collect_curves
+        Called likewise with the regret of each policy summed up to each plotted step
+        (n_policies, n_points).
 
     Returns
     -------
@@ -284,6 +288,8 @@ def simulate(
             weakest[instance], alarmed_at[instance] = outcome.weakest, outcome.alarmed_at
             if collect is not None:
                 collect(instance, outcome.arms)
+            if collect_curves is not None:
+                collect_curves(instance, outcome.curves)
             seconds += outcome.seconds
             if bar is not None:
                 bar.advance(task)
