@@ -15,7 +15,7 @@ from test_corrections import adds_up, correct, shown
 
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.log.sqlite_log import SqliteLog
-from greedyfirst.service.state import restoring, snapshots
+from greedyfirst.service.state import opening, restoring, snapshots
 
 FEATURES = [
     {"kind": "numeric", "name": "age", "mean": 60, "scale": 10},
@@ -189,6 +189,29 @@ def test_an_erased_decision_is_not_given_again(path: Path) -> None:
         assert "dose:1 was erased" in again.json()["detail"]
         assert erase(client, 9).status_code == 404
         assert erase(client, 1, who="").status_code == 422
+
+
+def test_no_snapshot_is_made_of_a_state_that_is_not_known(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a start reads the log from an erased decision's reward to its erasure."""
+    with running(path, Clock()) as client:
+        create(client, features=FEATURES)
+        play(client, 1, 12)
+        erase(client, 3).raise_for_status()
+        play(client, 13, 20)
+    monkeypatch.setattr(opening, "SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr("greedyfirst.service.log.sqlite_log._SNAPSHOTS_KEPT", 100)
+    log = SqliteLog(path)
+    log._writer.execute("DELETE FROM snapshots")
+    erased = next(entry.seq for entry in log.read("dose") if entry.kind == "erased")
+    learned = next(entry.seq for entry in log.about("dose", 3) if entry.kind == "rewarded")
+    opening.restore_all(log)
+    kept = {seq for (seq,) in log._writer.execute("SELECT seq FROM snapshots")}
+    assert kept
+    assert not kept & set(range(learned, erased))
+    assert {learned - 1, erased} <= kept
+    log.close()
 
 
 def test_two_erasures_with_changes_between(path: Path) -> None:

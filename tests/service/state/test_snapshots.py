@@ -110,7 +110,10 @@ def test_the_layout_of_this_format() -> None:
     """What a snapshot holds; whoever changes it takes another number for FORMAT."""
     names = {
         2: "format specification agent fields encoding schema_version model_version fill pending "
-        "parts counts course open_alarms departures asked tags"
+        "parts counts course open_alarms departures asked tags",
+        3: "format specification agent fields encoding schema_version model_version fill pending "
+        "parts counts course departures asked alarms dubious held standing amendments open_alarms "
+        "tags",
     }
     written = [field.encode_name for field in msgspec.structs.fields(SavedState)]
     assert written == names[FORMAT].split()
