@@ -1,9 +1,9 @@
 """Kill the service again and again under load, and look for what was lost or counted twice.
 
-Clients send decisions with idempotency keys and rewards, and repeat each request until it is
-answered. Meanwhile the service's process gets SIGKILL, and a new one starts on the same file. In
-the end every answer that a client got must be in the log, nothing may be there twice, and the
-counters must equal the rows.
+Clients send decisions with idempotency keys, rewards and now and then a correction of one, and
+repeat each request until it is answered. Meanwhile the service's process gets SIGKILL, and a new
+one starts on the same file. In the end every answer that a client got must be in the log, nothing
+may be there twice, and the counters must equal the rows.
 
     python benchmarks/kills.py --kills 200
 """
@@ -34,6 +34,8 @@ SPECIFICATION = {
     "features": [{"kind": "numeric", "name": "age"}, {"kind": "numeric", "name": "weight"}],
     "seed": 1,
 }
+#: The share of decisions after which an earlier reward is corrected.
+CORRECTIONS = 0.003
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -60,6 +62,7 @@ class Client(threading.Thread):
         self.random = random.Random(number)
         self.decided: dict[str, tuple[dict[str, float], dict[str, Any]]] = {}
         self.rewarded: dict[str, float] = {}
+        self.corrected: dict[str, float] = {}
         self.repeats, self.failures, self.wrong = 0, 0, list[str]()
         self.connection: http.client.HTTPConnection | None = None
 
@@ -103,6 +106,8 @@ class Client(threading.Thread):
                 return
             self.decided[key] = context, answer
             self.reward(answer["decision_id"], context["age"])
+            if self.random.random() < CORRECTIONS:
+                self.correct(f"{key}-correction")
             if self.random.random() < 0.2:  # an old key again: the same answer
                 old = self.random.choice(list(self.decided))
                 context, before = self.decided[old]
@@ -122,6 +127,15 @@ class Client(threading.Thread):
         if answer["outcome"] != "counted" and not (again and answer["outcome"] == "duplicate"):
             self.wrong.append(f"reward of {decision}: {answer['outcome']}")
         self.rewarded[decision] = value
+
+    def correct(self, key: str) -> None:
+        decision = self.random.choice(list(self.rewarded))
+        body = {"value": self.random.gauss(0, 1), "who": self.name, "why": "a slip"}
+        path = f"/v1/decisions/{decision}/correction"
+        answer, _ = self.until_answered("POST", path, body, key)
+        if answer is not None and answer["learned"] != body["value"]:
+            self.wrong.append(f"correction of {decision}: {answer['learned']} was learned")
+        self.corrected[decision] = body["value"]
 
 
 class Server:
@@ -173,7 +187,7 @@ class Server:
 
 def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[str]:
     """What is wrong: with the clients' answers, the log, or the counters."""
-    from greedyfirst.service.log.events import Decided, Rewarded
+    from greedyfirst.service.log.events import Decided, RewardCorrected, Rewarded
     from greedyfirst.service.log.sqlite_log import SqliteLog
 
     found = [sentence for client in clients for sentence in client.wrong]
@@ -182,6 +196,7 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
     log.close()
     by_key: dict[str, Any] = {}
     counted: dict[str, float] = {}
+    corrected: dict[str, float | None] = {}
     for entry in entries:
         event = entry.event
         if isinstance(event, Decided):
@@ -193,6 +208,8 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
             if decision in counted or event.outcome != "counted":
                 found.append(f"entry {entry.seq}: {decision} was rewarded twice or late")
             counted[decision] = event.value
+        elif isinstance(event, RewardCorrected):
+            corrected[f"{POLICY}:{event.step}"] = event.value
     acknowledged = {key: value for client in clients for key, value in client.decided.items()}
     for key, (context, answer) in acknowledged.items():
         kept = by_key.pop(key, None)
@@ -203,6 +220,9 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
     rewarded = {key: value for client in clients for key, value in client.rewarded.items()}
     if rewarded != counted:
         found.append(f"{len(rewarded)} rewards were acknowledged, {len(counted)} are in the log")
+    told = {key: value for client in clients for key, value in client.corrected.items()}
+    if told != corrected:
+        found.append(f"{len(told)} corrections were acknowledged, {len(corrected)} are in the log")
     counters = {"decisions": len(acknowledged), "joined": len(counted), "pending": 0}
     for name, expected in counters.items():
         if view[name] != expected:
@@ -254,6 +274,7 @@ def main() -> int:
     starts = sorted(server.starts)
     print(f"{options.kills} kills in {seconds:.0f} s, {len(clients)} clients")
     print(f"decisions acknowledged: {decided}, rewards acknowledged: {rewarded}")
+    print(f"rewards corrected: {sum(len(client.corrected) for client in clients)}")
     print(f"attempts without an answer: {sum(client.failures for client in clients)}")
     print(f"old keys sent again: {sum(client.repeats for client in clients)}")
     print(f"start to ready: median {starts[len(starts) // 2]:.2f} s, longest {starts[-1]:.2f} s")

@@ -154,8 +154,45 @@ def test_a_person_asks_for_an_arm_that_starves(client, policy):
     assert client.policy(policy)["open_alarms"] == []
     decision = client.decide(policy, PATIENT, eligible_arms=["high"])
     assert (decision.mode, decision.explored_arms) == ("explored", ("high",))
-    with pytest.raises(ConflictError, match="arm 'high' is explored already"):
-        client.resolve(policy, "high", "explore_arm", **BY)
+    with pytest.raises(ConflictError, match=r"alarm 1 was answered by .*: explore_arm"):
+        client.resolve(policy, "high", "hold", **BY)
+    assert alarm["number"] == 1
+    client.resolve(policy, "high", "hold", alarm=1, change=True, **BY)
+    assert client.audit(policy)[0]["event"]["before"] == "explore_arm"
+
+
+def test_a_reward_is_corrected_and_features_are_erased(client, policy):
+    decision = client.decide(policy, PATIENT)
+    assert decision.held == ()
+    client.reward(decision, 680)
+    told = client.correct(decision, 0.68, **BY)
+    assert (told["learned"], told["rewards"][0]["value"]) == (0.68, 680.0)
+    assert client.correct(decision.decision_id, None, **BY)["status"] == "voided"
+    with pytest.raises(ConflictError, match="is void already"):
+        client.correct(decision, None, **BY)
+    for wrong_value in ("x", float("nan")):
+        with pytest.raises(ValueError, match="value must be"):
+            client.correct(decision, wrong_value, **BY)
+    assert client.erase(decision, **BY)["context"] == {}
+    with pytest.raises(ConflictError, match="erased already"):
+        client.erase(decision, **BY)
+
+
+def test_a_policy_is_paused_and_runs_again(client, policy):
+    assert client.set_state(policy, "paused", **BY)["standing"]["state"] == "paused"
+    with pytest.raises(ConflictError, match="was paused by"):
+        client.decide(policy, PATIENT)
+    client.set_state(policy, "running", **BY)
+    assert client.decide(policy, PATIENT).arm
+
+
+def test_an_arm_is_put_back(client, policy):
+    client.retire_arm(policy, "high", **BY)
+    arms = client.reinstate_arm(policy, "high", **BY)["arms"]
+    assert [arm["in_use"] for arm in arms] == [True, True]
+    for wrong_alarm in (0, "1", 1.5):
+        with pytest.raises(ValueError, match="alarm must be a whole number"):
+            client.resolve(policy, "high", "hold", alarm=wrong_alarm, **BY)
 
 
 def test_an_answer_of_release_0_1_is_a_decision():

@@ -62,7 +62,9 @@ def test_snippets_of_the_service_run_in_order(tmp_path, monkeypatch):
         names["client"].close()
         greedyfirst("backup trial.db copy.db")
     for log in ("trial.db", "copy.db"):
-        assert "2 decisions made again, 0 came out otherwise" in greedyfirst(f"log check {log}")
+        said = greedyfirst(f"log check {log}")
+        assert "3 decisions made again, 0 came out otherwise" in said
+        assert "1 not made again: features that it follows from were erased" in said
 
 
 def greedyfirst(line):

@@ -400,3 +400,32 @@ def test_only_greedy_first_has_alarms(answer):
         getattr(agent, answer)("explore" if answer == "answer_alarms" else 0)
     with pytest.raises(ValueError, match="on_alarm"):
         Diary().agent.answer_alarms("shrug")
+
+
+@pytest.mark.parametrize("policy", [Greedy(), GreedyFirst(), GreedyFirst(t0=8, lambda0=0.01)])
+@pytest.mark.parametrize("how", ["drop_arm", "retire_arm"])
+def test_an_arm_that_is_put_back_is_chosen_as_if_it_had_never_been_away(policy, how):
+    agents = [Agent(policy, n_arms=3, n_features=2, seed=1) for _ in range(2)]
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        context = rng.normal(size=2)
+        arm = int(rng.integers(3))
+        for agent in agents:
+            agent.update(context, arm, float(context @ [(1, 0), (0, 1), (-1, -1)][arm]), step=0)
+    away = agents[0]
+    with pytest.raises(ValueError, match="arm must be an arm that has been dropped or retired"):
+        away.reinstate_arm(2)
+    getattr(away, how)(2)
+    worst = np.array([-3.0, -3.0])
+    assert away.choose(worst) != 2
+    agents[1].choose(worst)
+    away.reinstate_arm("arm 2")
+    assert not away.dropped.any()
+    assert away.choose(worst) == agents[1].choose(worst) == 2
+    for context in rng.normal(size=(50, 2)):
+        assert away.probabilities(context) == pytest.approx(agents[1].probabilities(context))
+    if policy.watches:
+        assert all(arm.watched for arm in away.diversity().arms)
+    again = Agent.from_bytes(away.to_bytes())
+    assert not again.dropped.any()
+    assert again.choose(worst) == 2

@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
-from greedyfirst import Agent, GLMGreedy, Greedy, GreedyFirst, OLSBandit, Uniform
+from greedyfirst import (
+    Agent,
+    GLMGreedy,
+    Greedy,
+    GreedyFirst,
+    OLSBandit,
+    ThompsonSampling,
+    Uniform,
+)
 
 
 def trial(policy, n=200, n_arms=2, seed=4, **options):
@@ -196,3 +205,53 @@ def test_bytes_hold_the_whole_agent():
     assert (other.decisions, other.joined, other.foreign) == (200, 200, 0)
     with pytest.raises(ValueError, match="content is not a greedyfirst agent file"):
         Agent.from_bytes(agent.to_bytes()[:-1])
+
+
+def test_standard_errors_are_those_of_the_posterior():
+    """Var(x'β) = x'(Σ₀⁻¹ + X'X/σ²)⁻¹x, for a prior and a noise that are given."""
+    sigma, prior = 0.5, np.diag([1.0, 4.0, 0.25])
+    policy = ThompsonSampling(prior_covariance=prior, sigma=sigma)
+    agent = Agent(policy, n_arms=2, n_features=3, seed=1)
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    for row in rows:
+        agent.update(row, 1, float(row.sum()), step=0)
+    context = np.array([1.0, -2.0, 0.5])
+    posterior = np.linalg.inv(np.linalg.inv(prior) + rows.T @ rows / sigma**2)
+    expected = [np.sqrt(context @ matrix @ context) for matrix in (prior, posterior)]
+    assert agent.standard_errors(context) == pytest.approx(expected, rel=1e-9)
+
+
+def test_standard_errors_of_learned_ridge_tend_to_those_of_least_squares():
+    agent = Agent(Greedy(), n_arms=1, n_features=3, seed=1)
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.ones(2000), rng.normal(size=(2000, 2))])
+    rewards = rows @ [1.0, 0.5, -0.5] + rng.normal(scale=0.3, size=2000)
+    assert agent.standard_errors(rows[0]) is None  # the noise is not known yet
+    agent.update_many(rows, np.zeros(2000, int), rewards)
+    fitted = sm.OLS(rewards, rows).fit()
+    for context in rows[:5]:
+        expected = fitted.get_prediction(context).se_mean
+        assert agent.standard_errors(context) == pytest.approx(expected, rel=0.02)
+
+
+def test_standard_errors_with_a_link_are_by_the_delta_method():
+    agent = Agent(GLMGreedy(), n_arms=2, n_features=2, seed=1)
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.ones(3000), rng.normal(size=3000)])
+    rewards = (rng.random(3000) < 1 / (1 + np.exp(-(rows @ [0.3, 0.8])))).astype(float)
+    for row, value in zip(rows, rewards, strict=True):
+        agent.update(row, 0, value, step=0)
+    fitted = sm.GLM(rewards, rows, family=sm.families.Binomial()).fit()
+    for context in rows[:5]:
+        expected = fitted.get_prediction(context[None]).se[0]
+        told = agent.standard_errors(context)
+        assert told[0] == pytest.approx(expected, rel=0.02)
+        assert np.isnan(told[1])
+
+
+def test_least_squares_tells_no_standard_errors():
+    agent = Agent(Greedy(warmup="pinv"), n_arms=2, n_features=2, seed=1)
+    agent.update([1.0, 2.0], 0, 1.0, step=0)
+    assert agent.standard_errors([1.0, 2.0]) is None
+    with pytest.raises(ValueError, match="context must be"):
+        agent.standard_errors([1.0])

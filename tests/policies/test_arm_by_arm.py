@@ -171,7 +171,11 @@ def test_alarms_come_once_for_each_time_that_an_arm_starves():
     assert worst.explored
     assert worst.tripped_at > 48
     assert agent.alarms >= 1
-    assert "arm 2 starves since reward" in str(agent.diversity())
+    clock = agent.rewards  # looks come whenever the rewards have grown by 30 %
+    told = agent.diversity()
+    assert clock / 1.31 - 2 < told.looked_at <= clock
+    said = f"arm 2 starves by the look at reward {told.looked_at} (alarm since reward "
+    assert f"{said}{worst.tripped_at}): it is explored" in str(told)
     before = agent.alarms
     agent.state.watch.tripped_at[:] = 1
     played(agent, 400, seed=2)

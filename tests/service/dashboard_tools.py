@@ -108,7 +108,7 @@ def form_of(made, path="/policies/dose"):
     hidden = [
         a for tag, a in shown.elements[first:] if tag == "input" and a.get("type") == "hidden"
     ]
-    return {item["name"]: item["value"] for item in hidden[:3]}
+    return {item["name"]: item["value"] for item in hidden[:4]}
 
 
 def sign_in(made, key, target="/"):

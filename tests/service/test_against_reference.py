@@ -129,6 +129,16 @@ class Requests(RuleBasedStateMachine):
         got = answer.json()["outcome"] if answer.status_code == 200 else answer.status_code
         assert got == expected, answer.text
 
+    @precondition(lambda self: self.reference.decisions)
+    @rule(
+        data=st.data(), value=values | st.none(), part=st.sampled_from(["", "", "", "one", "two"])
+    )
+    def correct(self, data: st.DataObject, value: float | None, part: str) -> None:
+        step = data.draw(st.integers(1, len(self.reference.decisions) + 1))
+        body = {"value": value, "part": part, **BY}
+        answer = self.client.post(f"/v1/decisions/p:{step}/correction", json=body)
+        assert answer.status_code == self.reference.correct(step, part, value), answer.text
+
     @rule(seconds=st.sampled_from([0.5, 4.0, WAIT, 2 * WAIT]))
     def advance(self, seconds: float) -> None:
         self.clock.now += seconds
@@ -144,10 +154,20 @@ class Requests(RuleBasedStateMachine):
         answer = self._post("retirements", {"arm": arm, **BY})
         assert answer.status_code == self.reference.retire(arm), answer.text
 
-    @rule(arm=names, resolution=st.sampled_from(["explore_arm", "explore", "drop", "hold"]))
-    def resolve(self, arm: str, resolution: str) -> None:
-        answer = self._post("resolutions", {"arm": arm, "resolution": resolution, **BY})
-        assert answer.status_code == self.reference.resolve(arm, resolution), answer.text
+    @rule(
+        arm=names,
+        resolution=st.sampled_from(["explore_arm", "explore", "drop", "hold"]),
+        change=st.booleans(),
+    )
+    def resolve(self, arm: str, resolution: str, change: bool) -> None:
+        asked = {"arm": arm, "resolution": resolution, "change": change, **BY}
+        answer = self._post("resolutions", asked)
+        assert answer.status_code == self.reference.resolve(arm, resolution, change), answer.text
+
+    @rule(arm=names)
+    def put_an_arm_back(self, arm: str) -> None:
+        answer = self._post("reinstatements", {"arm": arm, **BY})
+        assert answer.status_code == self.reference.reinstate(arm), answer.text
 
     @rule(rows=st.lists(st.tuples(contexts, names, values), min_size=1, max_size=8), w=numbers)
     def bring_history(self, rows: list[tuple[dict[str, Any], str, float]], w: float) -> None:
@@ -164,7 +184,7 @@ class Requests(RuleBasedStateMachine):
     def _bring(self, rows: list[Any]) -> None:
         fields = ("context", "arm", "reward")
         body = {"rows": [dict(zip(fields, row, strict=True)) for row in rows], **BY}
-        key = f"history {self.reference.learned} {self.reference.counts['imported']}"
+        key = f"history {len(self.reference.past)}"
         answer = self._post("history", body, key)
         if {arm for _, arm, _ in rows} <= set(self.reference.agent.arm_names):
             assert answer.status_code == 201, answer.text

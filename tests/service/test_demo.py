@@ -51,7 +51,8 @@ def test_rewards_are_pending_late_and_missing(log):
     view = views.policy_view(restoring.restore(log, "dosing")[0])
     assert view.decisions == DAYS * PATIENTS_A_DAY
     assert min(view.pending, view.late, view.missing) > 10
-    assert view.joined + view.pending + view.missing == view.decisions
+    unlearned = view.missing + view.too_late
+    assert view.joined + view.pending + unlearned == view.decisions
     assert view.defaulted == view.imported == 0
 
 
@@ -64,7 +65,7 @@ def test_times_are_in_order_and_end_now(log):
 
 def test_the_log_is_whole_and_its_decisions_can_be_made_again(log):
     assert log.check() == log.last()[0]
-    assert restoring.recompute_last(log, "dosing", 300) == (300, 0)
+    assert restoring.recompute_last(log, "dosing", 300) == (300, 0, 0)
 
 
 def test_a_log_with_policies_is_refused_with_a_sentence(path):

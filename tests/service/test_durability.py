@@ -10,13 +10,14 @@ from typing import Any
 import apsw
 import pytest
 from failing_disk import FailingDisk
-from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
+from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
 
 from greedyfirst.service.errors import LogFailedError
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state import rewards
 
 ERRORS = [apsw.IOError, apsw.FullError]
+AUDIT = "/v1/policies/dose/audit"
 KEY = {"Idempotency-Key": "k"}
 
 
@@ -128,6 +129,41 @@ def test_a_failing_disk_is_503_and_recovers(
     with start() as client:
         assert client.post(url, json=body, headers=KEY).json() == again.json()
         assert view(client)["decisions"] == 2
+
+
+@pytest.mark.parametrize("failing", ["write", "sync"])
+@pytest.mark.parametrize("what", ["correction", "erasure"])
+def test_a_disk_that_fails_at_a_correction_or_erasure_leaves_all_or_nothing(
+    start: Start, path: Path, disk: FailingDisk, what: str, failing: str
+) -> None:
+    body = BY | ({"value": 0.25} if what == "correction" else {})
+    url = f"/v1/decisions/dose:2/{what}"
+    with start(vfs=disk.name) as client:
+        create(client)
+        for step in (1, 2, 3):
+            decide(client)
+            reward(client, f"dose:{step}", 1.0)
+        disk.error, disk.failing = ERRORS[0], failing
+        assert client.post(url, json=body).status_code == 503
+        disk.failing = None
+        until_ready(client)
+        again = client.post(url, json=body)
+        assert again.status_code in (201, 409)  # it may have reached the log all the same
+        shown = client.get("/v1/decisions/dose:2").json()
+        assert shown["learned"] == (0.25 if what == "correction" else None)
+        assert (shown["context"] == {}) == (what == "erasure")
+        before = view(client)
+        kinds = [entry["event"]["event"] for entry in client.get(AUDIT).json()]
+        assert sorted(kinds) == sorted(["created", shown_kind(what)])
+    log = SqliteLog(path)
+    log.check()
+    log.close()
+    with start() as client:
+        assert view(client) == before
+
+
+def shown_kind(what: str) -> str:
+    return "reward_corrected" if what == "correction" else "erased"
 
 
 def test_a_decision_that_reached_the_log_in_spite_of_a_failure_is_the_answer_to_its_key(

@@ -7,6 +7,7 @@ schema change, history, default rewards, snapshots, and a key for each role.
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from served import BY, Clock, running
 from greedyfirst.cli import main
 from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.sqlite_file import IS_AUDITED
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state.deployment import Deployment
-from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.restoring import count_alarms, restore
 from greedyfirst.service.state.snapshots import load
 
 WRITTEN = Path(__file__).parent / "release_0_1" / "log.db"
@@ -60,6 +62,15 @@ def test_every_decision_comes_out_as_it_was_logged(
     )
 
 
+def test_its_audit_list_has_an_index_of_this_releases_events(old: Path) -> None:
+    SqliteLog(old).close()
+    with sqlite3.connect(old) as plain:
+        asked = f"SELECT seq FROM entries WHERE policy = 'held' AND {IS_AUDITED} ORDER BY seq"
+        plan = plain.execute(f"EXPLAIN QUERY PLAN {asked}").fetchall()
+    plain.close()
+    assert "entries_not_daily" in str(plan)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_its_snapshots_give_the_state_of_its_entries(old: Path, policy: str) -> None:
     log = SqliteLog(old)
@@ -72,6 +83,7 @@ def test_its_snapshots_give_the_state_of_its_entries(old: Path, policy: str) -> 
         assert seq == ENTRIES
         saved = load(content, recall)
         assert saved is not None
+        count_alarms(saved, log, seq)
         again, last = restore(log, policy, snapshots=False)
         assert last <= ENTRIES
         assert view(saved) == view(again)
@@ -96,7 +108,7 @@ def view(deployment: Deployment) -> Any:
         (deployment.schema_version, deployment.model_version, deployment.backfill),
         [column.tolist() for column in deployment.pending.columns()],
         (deployment.parts, deployment.counts),
-        (deployment.history, deployment.open_alarms, deployment.mismatches),
+        (deployment.history, deployment.alarms, deployment.mismatches),
         (agent.decisions, agent.joined, agent.foreign, agent.arm_names, agent.dropped.tolist()),
         agent.diversity(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -372,6 +373,28 @@ class Agent:
         link = getattr(model, "link", None)
         return (predictors if link is None else means(link_of(link), predictors)), parts
 
+    def standard_errors(self, context: ArrayLike) -> FloatArray | None:
+        """The standard error of each arm's expected reward, by the model's covariance (n_arms,).
+
+        How unsure an estimate is for this context, by the model; not a confidence interval, since
+        the policy itself chose which arm was tried where. NaN for an arm whose model does not say;
+        None where no model does: least squares, and ridge regression before it knows the noise.
+        """
+        x = array("context", context, self._shape)
+        model = self._model("to explain a decision")
+        link = getattr(model, "link", None)
+        spread = getattr(model, "covariance" if link is None else "inverse", None)
+        if spread is None:
+            return None
+        errors = np.sqrt(np.maximum(np.einsum("i,kij,j->k", x, np.asarray(spread), x), 0.0))
+        if link is None:
+            # Ridge regression that learns its prior keeps covariances over the noise's variance.
+            variance = getattr(model, "noise_variance", 1.0)
+            return errors * math.sqrt(variance) if variance > 0.0 else None
+        formula = link_of(link).slope
+        slopes = [formula(float(z)) for z in np.asarray(model.estimate) @ x]
+        return np.where(self.pulls > 0, errors * slopes, np.nan)
+
     def probabilities(self, context: ArrayLike) -> FloatArray:
         """The exact probability with which the next decision here would take each arm."""
         x = array("context", context, (self.n_features,))
@@ -420,6 +443,25 @@ class Agent:
         self._forgo(retired, arm)
         if self._watch is not None:
             watch.leave_out(self._watch, retired, dropped=True)
+
+    def reinstate_arm(self, arm: int | str) -> None:
+        """Let a dropped or retired arm be chosen again.
+
+        What was learned of it stands. Greedy-First tests it as a new arm: t₀ rewards later.
+        """
+        number = self._arm(arm)
+        if not self.dropped[number]:
+            raise wrong("arm", arm, "an arm that has been dropped or retired")
+        self._dropped[number] = False
+        self._eligible[number] = 1.0
+        watched = self._watch
+        if watched is None:
+            return
+        watched.dropped[number] = False
+        if isinstance(watched, ArmWatch):
+            watched.explored[number] = self.options.explores_arms
+        watched.since[number] = watched.clock
+        phases.watch_again(watched, number, anew=True)
 
     def keep_greedy(self, arm: int | str) -> None:
         """Go on greedily in spite of this arm's alarm, and do not test it any more."""

@@ -57,8 +57,12 @@ def check_log(
         typer.echo(f"{count} entries, all as they were written")
         typer.echo(f"head {opened.head()}")
         for entry in opened.policies():
-            again, differ = recompute_last(opened, entry.policy, last)
+            again, differ, erased = recompute_last(opened, entry.policy, last)
             typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
+            if erased:
+                it = "it follows" if erased == 1 else "they follow"
+                reason = f"features that {it} from were erased"
+                typer.echo(f"{entry.policy}: {erased} not made again: {reason}")
             if differ:
                 raise ValueError(f"policy {entry.policy} cannot be made again from this log")
         if changed := opened.changed_snapshots():

@@ -37,15 +37,17 @@ class Decision:
     schema_version: int
     expected_rewards: dict[str, float]
     contributions: dict[str, float]
-    #: The arms that were being explored because they starve: their scores were draws.
+    #: The arms that were being explored because they starve: their scores were raised.
     explored_arms: tuple[str, ...] = ()
+    #: Features outside their plausible range: the reward will be held for a person.
+    held: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """From the service's answer; what later releases add to it is left out."""
         told = {field.name: answer[field.name] for field in fields(cls) if field.default is MISSING}
-        explored = answer.get("explored_arms", ())  # release 0.1 does not say
-        return cls(**told, explored_arms=tuple(explored))
+        explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
+        return cls(**told, explored_arms=explored, held=held)  # release 0.1 says neither
 
 
 class Client:
@@ -103,6 +105,7 @@ class Client:
     def reward(self, decision: Decision | str, value: float, *, part: str = "") -> str:
         """Give a decision its reward: "counted", "late", or "duplicate" if it was there already.
 
+        "held" if it is not learned until a person has seen to it.
         A call that was tried again may say "duplicate" of its own first try.
         """
         if not isinstance(part, str):
@@ -110,6 +113,35 @@ class Client:
         body = {"value": number("value", value), "part": part}
         path = _decision(decision, "/reward")
         return self._ask("PUT", path, body, read=lambda answer: str(answer["outcome"]))
+
+    def correct(
+        self,
+        decision: Decision | str,
+        value: float | None,
+        *,
+        who: str,
+        why: str,
+        part: str = "",
+    ) -> dict[str, Any]:
+        """Say what a reward was, None if it is void; a held one is confirmed by its own value.
+
+        The policy learns its past again, as if the reward had been so from the start. The old value
+        stays on record.
+        """
+        if not isinstance(part, str):
+            raise wrong("part", part, "text")
+        amount = None if value is None else number("value", value)
+        body = {"value": amount, "part": part, "who": who, "why": why}
+        return self._post(_decision(decision, "/correction"), body, read=dict, patient=True)
+
+    def erase(self, decision: Decision | str, *, who: str, why: str) -> dict[str, Any]:
+        """Erase a person's features from a decision; what it taught is learned no more.
+
+        Never tried again by itself.
+        """
+        body = {"who": who, "why": why}
+        path = _decision(decision, "/erasure")
+        return self._ask("POST", path, body, read=dict, retries=0, patient=True)
 
     def decision(self, decision: Decision | str) -> dict[str, Any]:
         """A decision, its context and what came of it."""
@@ -136,10 +168,26 @@ class Client:
         return self._ask("GET", _policy(policy, "/diversity"), read=dict)
 
     def resolve(
-        self, policy: str, arm: str, resolution: str, *, who: str, why: str
+        self,
+        policy: str,
+        arm: str,
+        resolution: str,
+        *,
+        who: str,
+        why: str,
+        alarm: int | None = None,
+        change: bool = False,
     ) -> dict[str, Any]:
-        """Answer an alarm: "explore_arm" or "explore" all, "drop" the arm, "hold" on to greedy."""
-        body = {"arm": arm, "resolution": resolution, "who": who, "why": why}
+        """Answer an alarm: "explore_arm" or "explore" all, "drop" the arm, "hold" on to greedy.
+
+        ``alarm`` is its number, left out the arm's newest one. An alarm is answered once:
+        ``change=True`` changes the answer that it has.
+        """
+        body: dict[str, Any] = {"arm": arm, "resolution": resolution, "who": who, "why": why}
+        if alarm is not None:
+            body["alarm"] = whole_number("alarm", alarm, at_least=1)
+        if change:
+            body["change"] = True
         return self._post(_policy(policy, "/resolutions"), body, read=dict)
 
     def add_arm(
@@ -153,6 +201,16 @@ class Client:
         """Retire an arm: it is chosen no more."""
         body = {"arm": arm, "who": who, "why": why}
         return self._post(_policy(policy, "/retirements"), body, read=dict)
+
+    def reinstate_arm(self, policy: str, arm: str, *, who: str, why: str) -> dict[str, Any]:
+        """Put a dropped or retired arm back: it may be chosen again."""
+        body = {"arm": arm, "who": who, "why": why}
+        return self._post(_policy(policy, "/reinstatements"), body, read=dict)
+
+    def set_state(self, policy: str, state: str, *, who: str, why: str) -> dict[str, Any]:
+        """Make a policy "paused", "running" again, or "closed" for good."""
+        body = {"state": state, "who": who, "why": why}
+        return self._post(_policy(policy, "/state"), body, read=dict)
 
     def import_history(
         self, policy: str, rows: Iterable[Mapping[str, Any]], *, who: str, why: str

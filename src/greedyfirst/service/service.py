@@ -25,14 +25,22 @@ from greedyfirst.service.errors import (
     RequestError,
     UnavailableError,
 )
-from greedyfirst.service.log import entries, events
+from greedyfirst.service.log import events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
 from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.export import write_parquet
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import administration, relearning, reports, restoring, rewards
+from greedyfirst.service.state import (
+    administration,
+    corrections,
+    erasure,
+    relearning,
+    reports,
+    restoring,
+    rewards,
+)
 from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
@@ -185,12 +193,13 @@ class DecisionService:
         at: float,
         caused: Sequence[AnyEvent],
         key: str | None = None,
+        erases: tuple[int, bytes] | None = None,
     ) -> None:
-        """Add events to the journal; the first has the caller's key."""
+        """Add events to the journal; the first has the caller's key, and erases an earlier one."""
         name = deployment.name
         for event in caused:
-            journal.add(event, at=at, policy=name, key=key)
-            key = None
+            journal.add(event, at=at, policy=name, key=key, erases=erases)
+            key = erases = None
         entries_left = self._running.entries_left
         left = entries_left.get(name, SNAPSHOT_EVERY) - len(caused)
         if left <= 0:
@@ -226,12 +235,15 @@ class DecisionService:
         at = self._expire(journal, deployment)
         known = _with_key(journal, name, key)
         if known is None:
+            deployment.check_running()
             with _changing(journal):
                 decided = deployment.decide(context, eligible_arms, at)
                 self._record(journal, deployment, at, [decided], key)
             await journal.durable()
             return decided.answer
         earlier = known.event
+        if isinstance(earlier, Decided) and earlier.erased:
+            raise ConflictError(f"decision {earlier.answer.decision_id} was erased")
         eligible = None if eligible_arms is None else tuple(eligible_arms)
         if (
             not isinstance(earlier, Decided)
@@ -313,15 +325,16 @@ class DecisionService:
         return asked == recorded or asked.written_out() == recorded
 
     async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
-        """Answer an alarm, add or retire an arm, or import history."""
+        """Answer an alarm, change arms, import history; pause, resume or close."""
         journal, deployment = self._working(), self._found(name)
         at = self._expire(journal, deployment)
         known = _with_key(journal, name, key)
         if known is None:
             with _changing(journal):
+                action = administration.settled(deployment, action)
                 caused = administration.apply(deployment, action, at)
                 self._record(journal, deployment, at, [action, *caused], key)
-        elif known.body != entries.encode(action):
+        elif not administration.is_same(known.event, action):
             raise InvalidError(_OTHER_REQUEST)
         await journal.durable()
 
@@ -331,24 +344,92 @@ class DecisionService:
         """Change the features and learn everything again; the schema's new version."""
         journal, deployment = self._working(), self._found(name)
         self._expire(journal, deployment)
+        administration.check_open(deployment)
         changed = relearning.change(deployment, schema, backfill, who, why)
-        if changed is None:
+        if changed is not None and relearning.is_cause(deployment, changed):
+            await self._relearn(journal, deployment, changed)
+        elif changed is not None:
+            with _changing(journal):
+                relearning.change_ranges(deployment, changed)
+                self._record(journal, deployment, self._now(), [changed])
+        await self.durable()
+        return deployment.schema_version
+
+    async def correct(
+        self,
+        decision_id: str,
+        value: float | None,
+        part: str,
+        who: str,
+        why: str,
+        key: str | None = None,
+    ) -> None:
+        """Correct a reward, confirm one that was held, or with None declare it void."""
+        journal = self._working()
+        name, step = self._parsed(decision_id)
+        deployment = self._found(name)
+        at = self._expire(journal, deployment)
+        known = _with_key(journal, name, key)
+        if known is not None:
+            if not corrections.is_same(known.event, step, part, value, who, why):
+                raise InvalidError(_OTHER_REQUEST)
             await journal.durable()
-            return deployment.schema_version
+            return
+        event = corrections.correction(deployment, step, part, value, who, why)
+        if relearning.is_cause(deployment, event):
+            await self._relearn(journal, deployment, event, key)
+        else:
+            with _changing(journal):
+                caused = corrections.apply(deployment, event, at)
+                self._record(journal, deployment, at, [event, *caused], key)
+        await self.durable()
+
+    async def erase(self, decision_id: str, who: str, why: str) -> None:
+        """Erase a person's features from a decision; what it taught is learned no more."""
+        journal = self._working()
+        name, _ = self._parsed(decision_id)
+        deployment = self._found(name)
+        self.decision(decision_id)  # there must be one
+        self._expire(journal, deployment)
+        await journal.durable()
+        about = self.decision(decision_id)
+        written = self.log.head_at(about[0].seq)
+        assert written is not None  # since it is on disk
+        event, body = erasure.erasure(self._found(name), about, written.seal, who, why)
+        erases = about[0].seq, body
+        if relearning.is_cause(deployment, event):
+            await self._relearn(journal, deployment, event, erases=erases)
+        else:
+            with _changing(journal):
+                erasure.book(deployment, event)
+                self._record(journal, deployment, self._now(), [event], erases=erases)
+                journal.keep(name, save(deployment))
+        await self.durable()
+
+    async def _relearn(
+        self,
+        journal: Journal,
+        deployment: Deployment,
+        cause: relearning.Cause,
+        key: str | None = None,
+        erases: tuple[int, bytes] | None = None,
+    ) -> None:
+        """Have everything learned again in a thread, and record what caused that."""
+        name = deployment.name
         with self._held(name):
             await journal.durable()
             past = restoring.past_of(self.log, name)
             successor = await self.workers.run(
-                "learn", relearning.relearned, deployment, changed, past
+                "learn", relearning.relearned, deployment, cause, past
             )
         journal = self._working()
         if self.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
         with _changing(journal):
-            raised = relearning.adopt(deployment, successor)
-            self._record(journal, deployment, self._now(), [changed, *raised])
-        await journal.durable()
-        return changed.version
+            at = self._now()
+            raised = relearning.adopt(deployment, cause, successor, at)
+            self._record(journal, deployment, at, [cause, *raised], key, erases)
+            journal.keep(name, save(deployment))  # so that a restart need not learn it all again
 
     async def answer_clock(self, answer: events.ClockAnswer, who: str, why: str) -> None:
         """Say which clock is right after the machine's has jumped."""

@@ -68,6 +68,24 @@ def test_a_phone_shows_all_without_scrolling_sideways(demo, phone, path):
     assert beyond == []
 
 
+#: Of every table in a place that scrolls: whether it is wider, and what is said before it.
+CUES = (
+    "return [...document.querySelectorAll('.scroll')].filter(place => place.clientWidth)"
+    ".map(place => [place.scrollWidth > place.clientWidth + 1,"
+    " getComputedStyle(place, '::before').content])"
+)
+
+
+def test_a_table_that_is_wider_than_the_page_says_so(demo, phone, browser):
+    opened(phone, f"{demo}/policies/dosing")
+    phone.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wait_for(phone, "document.querySelector('.overflows')")
+    assert any(wider for wider, _ in phone.execute_script(CUES))
+    opened(browser, f"{demo}/policies/dosing")
+    for wider, said in [*phone.execute_script(CUES), *browser.execute_script(CUES)]:
+        assert ("Scroll sideways" in said) == wider
+
+
 def test_charts_show_the_course(demo, browser):
     opened(browser, f"{demo}/policies/dosing")
     drawn = browser.execute_script(
@@ -128,7 +146,7 @@ def test_a_person_has_the_arm_of_the_alarm_explored(demo, browser):
     assert decide(demo, 0)["explored_arms"] == []
     opened(browser, f"{demo}/policies/dosing")
     alarm = browser.find_element(By.CSS_SELECTOR, ".alarm")
-    assert "Alarm: high dose" in alarm.text
+    assert "Alarm 1: high dose" in alarm.text
     assert "high dose starves: it gets too few samples" in alarm.text
     choices = [choice.text for choice in alarm.find_elements(By.CSS_SELECTOR, ".choice strong")]
     assert choices == [

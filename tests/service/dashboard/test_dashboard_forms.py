@@ -1,5 +1,6 @@
 """Answering alarms and signing in: who may, what is recorded, and what other sites cannot do."""
 
+import re
 from urllib.parse import unquote
 
 import pytest
@@ -23,6 +24,8 @@ def locked(tmp_path):
 
 
 def answer(made, fields, **options):
+    """Send the form; dropping is confirmed."""
+    fields = {"confirmed": "yes"} | fields
     return made.post("/policies/dose", data=fields, follow_redirects=False, **options)
 
 
@@ -42,11 +45,14 @@ def test_an_answer_is_recorded_and_shown(dose, resolution):
         "resolution": resolution,
         "who": "Dr Who",
         "why": "seen enough",
+        "alarm": int(fields["alarm"]),
+        "change": False,
+        "before": None,
     }
     shown = Page(dose.get(sent.headers["location"]))
     assert "Recorded: " in shown.words
-    assert "Answered by Dr Who." in shown.words
-    assert f"Alarm: {fields['arm']}" not in shown.words.partition("Audit list")[0]
+    assert "By Dr Who." in shown.words
+    assert f"Alarm {fields['alarm']}: {fields['arm']}" not in shown.words.partition("Audit list")[0]
     assert "Dr Who seen enough" in shown.words
     status = {"explore": "explored", "drop": "not in use", "hold": "kept, not tested"}[resolution]
     assert f"{fields['arm']} {status}" in shown.words
@@ -85,11 +91,90 @@ def test_an_answer_that_comes_too_late_says_so(dose):
     assert answer(dose, first).status_code == 303
     refused = answer(dose, late)
     assert refused.status_code == 409
-    assert "is not in use any more" in Page(refused).words
+    words = Page(refused).words
+    assert f"Alarm {late['alarm']} was answered by first on " in words
+    assert ": drop" in words
+
+
+ANSWERS = ["explore", "drop", "hold"]
+
+
+@pytest.mark.parametrize("second", ANSWERS)
+@pytest.mark.parametrize("first", ANSWERS)
+def test_two_people_with_the_same_form_open(dose, first, second):
+    forms = [form_of(dose) | {"who": name, "why": "?"} for name in ("Ann", "Bob")]
+    assert answer(dose, forms[0] | {"resolution": first}).status_code == 303
+    refused = answer(dose, forms[1] | {"resolution": second})
+    assert refused.status_code == 409
+    said = rf"Alarm {forms[0]['alarm']} was answered by Ann on [-0-9]+ [0-9:]+ UTC: {first}"
+    assert re.search(said, Page(refused).words)
+    assert [event["event"] for event in audit(dose)].count("resolved") == 1
+
+
+def test_dropping_is_asked_about_once_more(dose):
+    fields = form_of(dose) | {"resolution": "drop", "who": "Ann", "why": "<b>weak</b>"}
+    asked = dose.post("/policies/dose", data=fields, follow_redirects=False)
+    assert asked.status_code == 200
+    page = Page(asked)
+    assert f"Drop {fields['arm']}?" in page.words
+    assert f"nobody gets {fields['arm']} from the policy dose" in page.words
+    assert [event["event"] for event in audit(dose)].count("resolved") == 0
+    names = ("token", "key", "arm", "alarm", "resolution", "who", "why", "confirmed")
+    again = {name: page.field(name) for name in names}
+    assert {name: again[name] for name in fields} == fields
+    assert answer(dose, again).status_code == 303
+    assert audit(dose)[0]["resolution"] == "drop"
+    unknown = dose.post("/policies/dose", data=fields | {"arm": "nobody"})
+    assert unknown.status_code == 404
+
+
+def back_form(made):
+    """The fields of the first form that takes something back, and where it is sent."""
+    shown = Page(made.get("/policies/dose"))
+    first = next(i for i, (tag, a) in enumerate(shown.elements) if a.get("class") == "back")
+    fields = {}
+    for tag, item in shown.elements[first + 1 :]:
+        if tag == "form":
+            break
+        if tag == "input" and item.get("type") == "hidden":
+            fields[item["name"]] = item["value"]
+    return shown.elements[first][1]["action"], fields
+
+
+def test_a_dropped_arm_can_be_put_back_on_the_page(dose):
+    fields = form_of(dose) | {"resolution": "drop", "who": "Ann", "why": "weak"}
+    assert answer(dose, fields).status_code == 303
+    place, back = back_form(dose)
+    assert place == "/policies/dose/reinstatements"
+    assert dose.post(place, data=back | {"who": "Bob", "why": ""}).status_code == 422
+    sent = dose.post(place, data=back | {"who": "Bob", "why": "a mistake"}, follow_redirects=False)
+    assert sent.status_code == 303
+    assert "may be chosen again. By Bob." in Page(dose.get(sent.headers["location"])).words
+    assert audit(dose)[0] == {
+        "event": "arm_reinstated",
+        "arm": fields["arm"],
+        "who": "Bob",
+        "why": "a mistake",
+    }
+    arms = dose.get("/v1/policies/dose").json()["arms"]
+    assert all(arm["in_use"] for arm in arms)
+
+
+def test_after_exploring_the_page_has_a_way_back(dose):
+    fields = form_of(dose) | {"resolution": "explore", "who": "Ann", "why": "learn"}
+    assert answer(dose, fields).status_code == 303
+    assert dose.get("/v1/policies/dose").json()["mode"] == "fallback"
+    assert "return to greedy" in Page(dose.get("/policies/dose")).words
+    place, back = back_form(dose)
+    sent = dose.post(place, data=back | {"who": "Bob", "why": "enough"}, follow_redirects=False)
+    assert sent.status_code == 303
+    assert dose.get("/v1/policies/dose").json()["mode"] == "greedy"
+    newest = audit(dose)[0]
+    assert (newest["resolution"], newest["change"], newest["before"]) == ("hold", True, "explore")
 
 
 def test_the_message_of_an_answer_cannot_be_made_up(dose):
-    assert "Recorded" not in dose.get("/policies/dose?answered=<b>paid</b>").text
+    assert "Recorded" not in dose.get("/policies/dose?done=<b>paid</b>").text
     assert answer(dose, {"token": "x"}).status_code == 403
     asked = form_of(dose) | {"arm": "nobody", "resolution": "drop", "who": "me", "why": "?"}
     assert answer(dose, asked).status_code == 404
@@ -179,7 +264,7 @@ def test_only_an_admin_answers_and_the_answer_is_signed_with_the_key(locked):
     for name in ("rita", "dora"):
         sign_in(locked, f"key of {name}")
         shown = Page(locked.get("/policies/dose"))
-        assert "Alarm: low" in shown.words
+        assert "Alarm 1: low" in shown.words
         assert "sign in with an admin" in shown.words
         assert not [form for form in shown.all("form") if form.get("class") == "answer"]
         fields = {"token": shown.field("token"), "arm": "low", "resolution": "drop"}

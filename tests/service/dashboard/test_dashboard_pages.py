@@ -7,6 +7,8 @@ from itertools import pairwise
 import pytest
 from dashboard_tools import HTML, POLICY, Page, client, fill, outside_addresses
 
+from greedyfirst.service.dashboard import wording
+
 PAGES = [
     "/",
     "/policies/dose",
@@ -95,7 +97,7 @@ def test_files_are_kept_for_long_under_an_address_of_their_content(dose):
     links = [item["src"] for item in page.all("script")] + [
         item["href"] for item in page.all("link")
     ]
-    assert len(links) == 5
+    assert len(links) == 6
     for link in links:
         plain = dose.get(link, headers={"Accept-Encoding": "identity"})
         packed = dose.get(link)
@@ -123,10 +125,11 @@ def test_front_page_of_an_empty_log(tmp_path):
 def test_policy_page_shows_what_the_api_says(dose):
     words = Page(dose.get("/policies/dose")).words
     diversity = dose.get("/v1/policies/dose/diversity").json()
+    for alarm in diversity["open_alarms"]:
+        assert f"Alarm {alarm['number']}: {alarm['arm']}" in words
     for arm in diversity["arms"]:
-        assert f"Alarm: {arm['name']}" in words
         assert f"{arm['name']} alarm {arm['pulls']} " in words
-    assert "Decisions 6 Rewards learned 4 Pending 2 Late 0 Missing 0 Defaulted 0" in words
+    assert "Decisions 6 Learned 4 Pending 2 Missing 0 Too late 0 Held 0 Void 0" in words
     assert "after 2 rewards" in words
     assert "The policy was created." in words
     assert words.count("a person is to decide") == 3
@@ -160,6 +163,44 @@ def test_decision_page_tells_all(dose):
     assert "base level" in words
     assert "sex: m" in words
     assert "Its reward has not come yet." in Page(dose.get("/decisions/dose:6")).words
+
+
+def test_a_new_arm_is_not_green(tmp_path):
+    """The line that it must stay above is 0 at first, and so is what it has."""
+    with client(tmp_path / "log.db") as made:
+        fill(made)
+        body = {"arm": "new", "who": "me", "why": "?"}
+        made.post("/v1/policies/dose/arms", json=body).raise_for_status()
+        page = made.get("/policies/dose")
+    assert "new no samples yet 0 " in Page(page).words
+    assert "tag good" not in page.text
+
+
+def test_terms_are_explained_where_they_are_shown(dose):
+    words = Page(dose.get("/policies/dose")).words
+    assert "Pulls are the rewards that an arm has learned from" in words
+    assert "λ₀ (1,000) what the policy was given" in words
+    assert "pooled span, the span of all contexts so far" in words
+
+
+@pytest.mark.parametrize(("options", "known"), [({}, True), ({"t0": 5}, False)])
+def test_an_expected_reward_has_its_standard_error_if_the_model_has_one(tmp_path, options, known):
+    with client(tmp_path / "log.db") as made:
+        made.post("/v1/policies", json=POLICY | {"policy": {"options": options}})
+        for number in range(12):
+            context = {"age": 50 + 3 * number, "sex": "fm"[number % 2]}
+            chosen = made.post("/v1/policies/dose/decisions", json={"context": context}).json()
+            url = f"/v1/decisions/{chosen['decision_id']}/reward"
+            made.put(url, json={"value": number % 5 / 4}).raise_for_status()
+        words = Page(made.get("/decisions/dose:3")).words
+        service = made.app.state.service
+        deployment, view = service.deployments["dose"], service.decision_view("dose:3")
+        errors = deployment.agent.standard_errors(deployment.encode_past(view.context))
+    assert "What is expected today" in words
+    assert ("not a confidence interval on data that chose itself" in words) == known
+    assert (errors is not None) == known
+    for error in errors if known else ():
+        assert f"± {wording.number(float(error))}" in words
 
 
 def test_a_decision_is_made_again(dose):

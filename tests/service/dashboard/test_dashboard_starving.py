@@ -19,7 +19,7 @@ def diversity(made):
 
 
 def answer(made, resolution, arm="low"):
-    body = {"arm": arm, "resolution": resolution, **BY}
+    body = {"arm": arm, "resolution": resolution, "change": True, **BY}
     made.post("/v1/policies/dose/resolutions", json=body).raise_for_status()
 
 
@@ -44,7 +44,7 @@ def test_the_alarm_says_what_the_arm_has_and_what_it_needs(dose):
 
 
 def offered(page):
-    return [field["value"] for field in page.all("input") if field.get("type") == "radio"]
+    return [field["value"] for field in page.all("input") if field.get("name") == "resolution"]
 
 
 def test_the_form_lists_the_answers_of_the_policy(dose):
@@ -79,13 +79,13 @@ def test_an_arm_is_explored_by_the_form_and_the_audit_list_says_so(dose):
     assert sent.status_code == 303
     words = words_of(dose, sent.headers["location"])
     recorded = "The arm is explored while it starves (low)."
-    assert f"Recorded: {recorded} Answered by Dr Who." in words
+    assert f"Recorded: {recorded} By Dr Who." in words
     assert f"{recorded} Dr Who some people" in words
-    assert "Alarm: low " not in words.partition("Audit list")[0]
+    assert "Alarm 1: low" not in words.partition("Audit list")[0]
     assert "Greedy, and explores low: takes the arm with the highest expected reward" in words
     late = dose.post("/policies/dose", data=fields | {"key": "another"}, follow_redirects=False)
     assert late.status_code == 409
-    assert "arm 'low' is explored already" in Page(late).words
+    assert "Alarm 1 was answered by Dr Who on " in Page(late).words
 
 
 def test_the_front_page_says_who_starves(dose):
@@ -108,7 +108,7 @@ def test_an_arm_that_is_fed_is_on_record_and_its_alarm_is_gone(dose):
         f"low has enough samples again, after {fed_at} rewards. Its alarm was closed, unanswered."
     )
     assert said in words.partition("Audit list")[2]
-    assert "Alarm: low starves." not in words.partition("Audit list")[0]
+    assert "Alarm 1: low" not in words.partition("Audit list")[0]
     assert "Alarm: low starves. In its weakest direction it had" in words
     assert "of all samples and needs 2.50 %; a person is to decide." in words
 

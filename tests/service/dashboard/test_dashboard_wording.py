@@ -1,9 +1,11 @@
 """The dashboard's words for numbers, directions and shapes."""
 
 import pytest
+from msgspec.structs import replace
 
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.reference import kind_of
+from greedyfirst.service.dashboard.standing import arm_standing
 from greedyfirst.service.dashboard.wording import (
     bars,
     direction,
@@ -11,7 +13,11 @@ from greedyfirst.service.dashboard.wording import (
     number,
     percent,
     when,
+    why_chosen,
 )
+from greedyfirst.service.http.messages import ArmDiversityView, DiversityView
+from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.log.events import Decision
 from greedyfirst.service.state.history import History, Point
 
 
@@ -121,3 +127,71 @@ def test_a_history_table_is_a_dozen_stretches_up_to_the_newest_point():
 )
 def test_kinds_of_values_in_words(schema, said):
     assert kind_of(schema) == said
+
+
+def decision(expected, *, eligible=None, arm="low"):
+    answer = Decision(
+        decision_id="p:1",
+        policy="p",
+        arm=arm,
+        mode="greedy",
+        step=1,
+        at=0.0,
+        model_version=0,
+        schema_version=1,
+        expected_rewards=expected,
+        contributions={},
+    )
+    return DecisionView(
+        answer=answer,
+        context={},
+        eligible_arms=eligible,
+        rewards=(),
+        status="pending",
+        learned=None,
+    )
+
+
+def test_a_tie_is_called_a_tie():
+    tie = decision({"low": 0.5, "middle": 0.5, "high": 0.2})
+    assert why_chosen(tie) == (
+        "It shared the highest expected reward with middle: a tie, which a draw settled among the "
+        "arms in use."
+    )
+    three = decision({"low": 0.0, "middle": 0.0, "high": 0.0})
+    assert "with middle and high: a tie" in why_chosen(three)
+    alone = decision({"low": 0.5, "middle": 0.5}, eligible=("low",))
+    highest = "it had the highest expected reward."
+    assert why_chosen(alone) == f"Of the arms that were allowed here, {highest}"
+    assert why_chosen(decision({"low": 0.6, "middle": 0.5})) == f"Of the arms in use, {highest}"
+
+
+@pytest.mark.parametrize("measure", ["smallest eigenvalue", "share of samples"])
+@pytest.mark.parametrize("mode", ["greedy", "fallback"])
+def test_an_arm_without_samples_is_not_green(measure, mode):
+    diversity = DiversityView(
+        policy="p",
+        rewards=10,
+        mode=mode,
+        lambda0=0.1,
+        switched_at=None,
+        culprit=None,
+        arms=(),
+        open_alarms=(),
+        measure=measure,
+    )
+    new = ArmDiversityView(
+        name="new",
+        pulls=0,
+        min_eigenvalue=0.0,
+        threshold=0.0,
+        samples_needed=0,
+        weakest_direction={},
+        tripped_at=None,
+        in_use=True,
+        watched=True,
+        starving=False,
+    )
+    assert arm_standing(new, diversity) == ("no samples yet", "", "")
+    fed = replace(new, pulls=9, min_eigenvalue=1.0)
+    assert arm_standing(fed, diversity).tone == ("good" if mode == "greedy" else "")

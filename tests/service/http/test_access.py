@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from litestar.testing import TestClient
-from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, view
+from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.http.middleware import (
@@ -44,10 +44,14 @@ REQUESTS = [
     ("admin", "GET", "/v1/audit", None),
     ("decider", "POST", "/v1/policies/dose/decisions", {"context": CONTEXT}),
     ("decider", "PUT", "/v1/decisions/dose:1/reward", {"value": 1.0}),
-    ("admin", "POST", "/v1/policies", SPECIFICATION),
+    ("admin", "POST", "/v1/decisions/dose:1/correction", {"value": None, **BY}),
+    ("admin", "POST", "/v1/decisions/dose:1/erasure", BY),
+    ("admin", "POST", "/v1/policies", SPECIFICATION | {"name": "other"}),
     ("admin", "POST", "/v1/policies/dose/resolutions", {"arm": "low", "resolution": "hold", **BY}),
     ("admin", "POST", "/v1/policies/dose/arms", {"arm": "middle", **BY}),
     ("admin", "POST", "/v1/policies/dose/retirements", {"arm": "low", **BY}),
+    ("admin", "POST", "/v1/policies/dose/state", {"state": "paused", **BY}),
+    ("admin", "POST", "/v1/policies/dose/reinstatements", {"arm": "gone", **BY}),
     (
         "admin",
         "POST",
@@ -72,8 +76,10 @@ def bearer(key: str) -> dict[str, str]:
 def guarded(start: Start) -> Iterator[TestClient[Any]]:
     with start(access=ACCESS) as client:
         client.headers.update(bearer(KEYS["admin"]))
-        create(client)
-        decide(client)
+        create(client, arms=["low", "high", "gone"])
+        reward(client, decide(client)["decision_id"], 1.0)
+        gone = client.post("/v1/policies/dose/retirements", json={"arm": "gone", **BY})
+        assert gone.status_code == 201
         del client.headers["Authorization"]
         yield client
 

@@ -39,6 +39,49 @@ def test_a_row_per_decision(start: Start, clock: Clock) -> None:
     assert frame["expected_reward"].tolist() == expected
 
 
+def test_what_came_of_each_reward(start: Start, clock: Clock) -> None:
+    with start() as client:
+        plausible = {"low": 0, "high": 1, "outside": "hold"}
+        create(client, reward_wait=10, reward_range=plausible)
+        for step in range(1, 8):
+            decide(client, eligible_arms=["low"] if step == 1 else None)
+        clock.now += 5
+        reward(client, "dose:1", 0.5)
+        for step in (2, 3, 4):
+            reward(client, f"dose:{step}", 1.0 if step == 2 else 680.0)
+        reward(client, "dose:5", 0.5)
+        clock.now += 1
+        for step, value in ((2, 0.1), (3, 0.68)):
+            body = {"value": value, "who": "Ada", "why": "a slip"}
+            client.post(f"/v1/decisions/dose:{step}/correction", json=body).raise_for_status()
+        body = {"who": "Ada", "why": "asked for"}
+        client.post("/v1/decisions/dose:5/erasure", json=body).raise_for_status()
+        clock.now += 5
+        assert reward(client, "dose:6", 1.0) == "late"
+        frame = exported(client).set_index("step")
+    assert frame["status"].tolist() == [
+        *("rewarded", "rewarded", "rewarded", "held", "voided", "late", "missing")
+    ]
+    assert list(frame["eligible_arms"][1]) == ["low"]
+    assert frame["eligible_arms"][2] is None
+    assert frame["late"].tolist() == [False] * 5 + [True, False]
+    assert frame["corrected"].tolist() == [False, True, True] + [False] * 4
+    assert frame["held"].tolist() == [False] * 3 + [True] + [False] * 3
+    assert frame["voided"].tolist() == [False] * 4 + [True] + [False] * 2
+    assert frame["erased"].tolist() == [False] * 4 + [True] + [False] * 2
+    assert frame["learned"][:3].tolist() == [0.5, 0.1, 0.68]
+    assert frame["reward_at"][1] == datetime.fromtimestamp(1_000_005, UTC)
+    assert pd.isna(frame["reward_at"][7])
+    (corrected,) = frame["rewards"][3]
+    assert (corrected["value"], corrected["stands"], corrected["outcome"]) == (680.0, 0.68, "held")
+    assert corrected["corrected_at"] == datetime.fromtimestamp(1_000_006, UTC)
+    (late,) = frame["rewards"][6]
+    assert (late["outcome"], late["value"]) == ("late", 1.0)
+    assert pd.isna(frame["context.age"][5])
+    assert pd.isna(frame["expected_reward"][5])
+    assert frame["arm"].notna().all()
+
+
 def test_a_policy_without_decisions(client: TestClient[Any]) -> None:
     frame = exported(client)
     assert len(frame) == 0

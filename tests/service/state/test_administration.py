@@ -151,7 +151,7 @@ def test_an_alarm_is_raised_answered_and_on_record(start: Start) -> None:
         assert view(client)["open_alarms"] == alarms
         assert post(client, "resolutions", {"arm": arm, "resolution": "hold"}).status_code == 201
         assert arm not in [alarm["arm"] for alarm in view(client)["open_alarms"]]
-        body = {"arm": arm, "resolution": "explore"}
+        body = {"arm": arm, "resolution": "explore", "change": True}
         assert post(client, "resolutions", body).status_code == 201
         assert post(client, "resolutions", body).status_code == 409
         assert decide(client)["mode"] in ("fallback", "forced")

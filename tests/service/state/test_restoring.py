@@ -185,9 +185,9 @@ def test_a_snapshot_that_was_changed_is_not_believed(path: Path, work: Any, star
 
 def test_the_last_decisions_come_out_the_same(path: Path, work: Any) -> None:
     log = SqliteLog(path)
-    assert restoring.recompute_last(log, "dose", 10_000) == (250, 0)
-    assert restoring.recompute_last(log, "dose", 100) == (100, 0)
-    assert restoring.recompute_last(log, "dose", 0) == (0, 0)
+    assert restoring.recompute_last(log, "dose", 10_000) == (250, 0, 0)
+    assert restoring.recompute_last(log, "dose", 100) == (100, 0, 0)
+    assert restoring.recompute_last(log, "dose", 0) == (0, 0, 0)
     log.close()
 
 
@@ -198,7 +198,7 @@ def test_a_decision_that_differs_from_the_log_is_told(path: Path, work: Any) -> 
     forged = rows[0]._replace(body=rows[0].body.replace(b'"seed":1', b'"seed":2'))
     other = SqliteLog(path.with_name("forged.db"))
     other.append([forged, *rows[1:]])
-    count, differ = restoring.recompute_last(other, "dose", 1000)
+    count, differ, _ = restoring.recompute_last(other, "dose", 1000)
     assert count == 250
     assert differ > 0
     other.close()
@@ -297,5 +297,5 @@ def test_ten_thousand_decisions_come_out_the_same(path: Path) -> None:
 
     asyncio.run(run())
     log = SqliteLog(path)
-    assert restoring.recompute_last(log, "p", 10_000) == (10_000, 0)
+    assert restoring.recompute_last(log, "p", 10_000) == (10_000, 0, 0)
     log.close()

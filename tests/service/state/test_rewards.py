@@ -86,7 +86,7 @@ def test_a_reward_after_its_deadline_is_late(
         assert reward(client, second, 1.0) == "late"
         assert put(client, second, 2.0).status_code == 409
         shown = client.get(f"/v1/decisions/{second}").json()
-        assert shown["status"] == ("missing" if default is None else "defaulted")
+        assert shown["status"] == ("late" if default is None else "defaulted")
         assert shown["learned"] == default
         after = view(client)
         assert (after["late"], after["pending"]) == (1, 0)

@@ -76,7 +76,7 @@ def test_an_upgrade_and_a_rollback_read_nothing_again(
             body = {"context": {"age": 50.0, "sex": "f", "bmi": 1.0}}
             assert client.post("/v1/policies/held/decisions", json=body).status_code == 201
     log = SqliteLog(path)
-    assert restoring.recompute_last(log, "held", 10_000) == (54, 0)
+    assert restoring.recompute_last(log, "held", 10_000) == (54, 0, 0)
     log.close()
 
 
@@ -110,7 +110,10 @@ def test_the_layout_of_this_format() -> None:
     """What a snapshot holds; whoever changes it takes another number for FORMAT."""
     names = {
         2: "format specification agent fields encoding schema_version model_version fill pending "
-        "parts counts course open_alarms departures asked tags"
+        "parts counts course open_alarms departures asked tags",
+        3: "format specification agent fields encoding schema_version model_version fill pending "
+        "parts counts course departures asked alarms dubious held standing amendments open_alarms "
+        "tags",
     }
     written = [field.encode_name for field in msgspec.structs.fields(SavedState)]
     assert written == names[FORMAT].split()

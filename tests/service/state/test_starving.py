@@ -43,7 +43,7 @@ def bring(client: TestClient[Any], arm: str, n: int) -> None:
 
 
 def answer(client: TestClient[Any], resolution: str, arm: str = "low") -> Any:
-    body = {"arm": arm, "resolution": resolution, **BY}
+    body = {"arm": arm, "resolution": resolution, "change": True, **BY}
     return client.post("/v1/policies/dose/resolutions", json=body)
 
 
@@ -136,7 +136,8 @@ def test_an_arm_that_a_person_asks_for_is_explored_and_decisions_say_so(
     alone = decide(starved, context_of(0), eligible_arms=["high"])
     assert (alone["mode"], alone["explored_arms"]) == ("greedy", [])
     newest = events(starved, "resolved")[-1]
-    assert newest == {"event": "resolved", "arm": "low", "resolution": "explore_arm", **BY}
+    expected = {"event": "resolved", "arm": "low", "resolution": "explore_arm", "alarm": 1, **BY}
+    assert newest == expected | {"change": True, "before": None}
 
 
 def test_what_is_so_already_is_refused(starved: TestClient[Any]) -> None:

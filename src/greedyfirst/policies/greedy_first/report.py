@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import member_of
-from greedyfirst.policies.greedy_first.arm_by_arm import SHARE, ArmWatch
+from greedyfirst.policies.greedy_first.arm_by_arm import GROWTH, SHARE, ArmWatch
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
 from greedyfirst.validation import FloatArray
 
@@ -67,6 +67,9 @@ class DiversityReport:
     eigenvalue_computations: int
     #: What is measured: shares of samples where arms are explored one by one.
     measure: Measure = "smallest eigenvalue"
+    #: Where arms are explored one by one: the number of rewards at which the policy looked last at
+    #: which of them starve. The shares here are those of now.
+    looked_at: int | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -86,7 +89,8 @@ class DiversityReport:
                 f"  {direction}"
             )
         if shares:
-            lines += [_in_words(arm) for arm in self.arms if arm.starving and not arm.dropped]
+            starving = [arm for arm in self.arms if arm.starving and not arm.dropped]
+            lines += [_in_words(arm, self.looked_at) for arm in starving]
         if self.switched_at is not None and shares:
             lines.append(f"all arms are explored since reward {self.switched_at}")
         elif self.switched_at is not None:
@@ -97,11 +101,24 @@ class DiversityReport:
         return "\n".join(lines)
 
 
-def _in_words(arm: ArmDiversity) -> str:
-    """What a starving arm lacks, and what is done about it."""
-    since = "" if arm.tripped_at is None else f" since reward {arm.tripped_at}"
+def _in_words(arm: ArmDiversity, looked_at: int | None) -> str:
+    """Whether an arm starved at the last look, and what is done about it."""
+    look = "" if looked_at is None else f" by the look at reward {looked_at}"
+    since = "" if arm.tripped_at is None else f" (alarm since reward {arm.tripped_at})"
     doing = "it is explored where it may be best" if arm.explored else "nothing is done about it"
-    return f"{arm.name} starves{since}: {doing}"
+    return f"{arm.name} starves{look}{since}: {doing}"
+
+
+def _last_look(watch: ArmWatch) -> int | None:
+    """The number of rewards at which the policy looked last: the next look follows from it."""
+    low, high = 0, watch.look_at
+    while low < high:
+        middle = (low + high) // 2
+        if middle + 1 + int(GROWTH * middle) < watch.look_at:
+            low = middle + 1
+        else:
+            high = middle
+    return low or None
 
 
 class Reported(Protocol):
@@ -149,6 +166,7 @@ def report(agent: Reported) -> DiversityReport:
         culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
         eigenvalue_computations=watch.eigenvalue_computations,
         measure="share of samples" if isinstance(watch, ArmWatch) else "smallest eigenvalue",
+        looked_at=_last_look(watch) if isinstance(watch, ArmWatch) else None,
     )
 
 

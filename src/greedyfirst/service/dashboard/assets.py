@@ -20,6 +20,7 @@ _ASSETS = {
     "style.css": ("greedyfirst.service.dashboard", "static/style.css", "text/css"),
     "plotly.css": ("greedyfirst.service.dashboard", "static/plotly.css", "text/css"),
     "charts.js": ("greedyfirst.service.dashboard", "static/charts.js", "text/javascript"),
+    "scroll.js": ("greedyfirst.service.dashboard", "static/scroll.js", "text/javascript"),
     "icon.svg": ("greedyfirst.service.dashboard", "static/icon.svg", "image/svg+xml"),
     "plotly.js": ("plotly", "package_data/plotly.min.js", "text/javascript"),
 }

@@ -14,9 +14,12 @@ from typing import Any
 from litestar import Request
 from litestar.exceptions import PermissionDeniedException
 
+from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.http.middleware import caller_of
+from greedyfirst.service.state.names import check_readable
 
 _SECRET = secrets.token_bytes(32)
+_LONGEST = {"who": 200, "why": 2000}
 
 
 def token(request: Request[Any, Any, Any]) -> str:
@@ -24,6 +27,23 @@ def token(request: Request[Any, Any, Any]) -> str:
     caller = caller_of(request)
     name = "" if caller is None else caller.name
     return hmac.new(_SECRET, name.encode(), "sha256").hexdigest()
+
+
+def new_key() -> str:
+    """Of a form that is to count once."""
+    return f"form-{secrets.token_urlsafe(16)}"
+
+
+def signature(fields: dict[str, str]) -> tuple[str, str]:
+    """Who sends the form, and why; both must be said."""
+    for name, longest in _LONGEST.items():
+        text = fields.get(name, "")
+        if not text:
+            raise InvalidError("Say who you are." if name == "who" else "Say why: others will ask.")
+        if len(text) > longest:
+            raise InvalidError(f"“{name.capitalize()}” can have {longest} characters at most.")
+    check_readable("“Who”", fields["who"])
+    return fields["who"], fields["why"]
 
 
 async def sent(request: Request[Any, Any, Any]) -> dict[str, str]:

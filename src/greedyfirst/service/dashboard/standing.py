@@ -11,6 +11,8 @@ from greedyfirst.service.http.messages import (
     PolicyView,
     StarvingArm,
 )
+from greedyfirst.service.state.alarm_record import AlarmRecord
+from greedyfirst.service.state.answers import LEAVE_OPEN as HOLD
 
 #: What is done about an arm that starves.
 DOING = {
@@ -32,6 +34,8 @@ def arm_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing:
     """How an arm stands with the test of diversity."""
     if not arm.in_use:
         return Standing("not in use")
+    if arm.pulls == 0 and arm.tripped_at is None:
+        return Standing("no samples yet")
     if diversity.measure == "share of samples":
         return _share_standing(arm, diversity)
     if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
@@ -65,6 +69,62 @@ def _share_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing
     if arm.starving:
         return Standing("starves", "bad", f"{more.removeprefix('starves ')}; {DOING['nothing']}")
     return Standing("enough samples", "good", more)
+
+
+class WayBack(NamedTuple):
+    """Something that was decided about an arm, and the form that takes it back."""
+
+    arm: str
+    title: str
+    meaning: str
+    button: str
+    #: The answer that takes it back, and the number of the alarm; None to put the arm back.
+    answer: str | None = None
+    alarm: int | None = None
+
+
+def ways_back(alarms: AlarmRecord, diversity: DiversityView) -> list[WayBack]:
+    """What can be taken back now: exploring, and arms that are not in use."""
+    found = []
+    if diversity.mode == "fallback":
+        in_use = [each.name for each in diversity.arms if each.in_use]
+        arm = diversity.culprit if diversity.culprit in in_use else in_use[0]
+        found.append(
+            WayBack(
+                arm,
+                "All arms are explored: return to greedy",
+                "The policy takes the arm with the highest expected reward again. "
+                f"{arm} is chosen only where it looks best, and is not tested any more; the other "
+                "arms are tested again, and may raise alarms.",
+                "Return to greedy",
+                HOLD,
+                alarms.newest.get(arm),
+            )
+        )
+    for each in diversity.arms:
+        name = each.name
+        if not each.in_use:
+            found.append(
+                WayBack(
+                    name,
+                    f"{name} is not in use: put it back",
+                    "It may be chosen again. What was learned of it stands, and it is tested as a "
+                    "new arm would be.",
+                    f"Put {name} back",
+                )
+            )
+        elif diversity.mode == "greedy" and each.explored and name in alarms.newest:
+            found.append(
+                WayBack(
+                    name,
+                    f"{name} is explored while it starves: stop that",
+                    "It is chosen only where it looks best, and is not tested any more.",
+                    f"Stop exploring {name}",
+                    HOLD,
+                    alarms.newest[name],
+                )
+            )
+    return found
 
 
 def mode_of(policy: PolicyView) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.http.messages import AuditEntry
-from greedyfirst.service.log.decision_view import DecisionView
+from greedyfirst.service.log.decision_view import DecisionView, RewardView
 from greedyfirst.service.state.timekeeping import duration
 
 PROBLEMS = {
@@ -27,6 +27,12 @@ MODES = {
     "greedy": "greedy: takes the arm with the highest expected reward",
     "fallback": "exploring: it also tries arms that look worse, to learn about them",
     "not tested": "not tested: the policy explores by its own rules",
+}
+#: What lists of events say when a person stopped a policy or let it run.
+RUN_STATES = {
+    "running": "The policy runs again.",
+    "paused": "The policy was paused: it makes no decisions until it runs again.",
+    "closed": "The policy was closed: it makes no decisions any more.",
 }
 _MOST_NAMED = 3
 _NAMED_FROM = 0.3
@@ -107,8 +113,16 @@ def why_chosen(view: DecisionView) -> str:
             "It was being explored, since it had too few samples: its score was raised above what "
             "was expected of it, by how unsure that was, and it was the highest."
         )
+    if view.erased:
+        return "Why is not known any more: it followed from features that were erased."
     among = "in use" if view.eligible_arms is None else "that were allowed here"
     if not explored:
+        tied = _tied(view)
+        if tied:
+            return (
+                f"It shared the highest expected reward with {named(tied)}: a tie, which a draw "
+                f"settled among the arms {among}."
+            )
         return f"Of the arms {among}, it had the highest expected reward."
     being = "was" if len(explored) == 1 else "were"
     return (
@@ -118,16 +132,44 @@ def why_chosen(view: DecisionView) -> str:
     )
 
 
+def _tied(view: DecisionView) -> list[str]:
+    """The other arms that might have been taken and had the same expected reward."""
+    answer = view.answer
+    highest = answer.expected_rewards.get(answer.arm)
+    return [
+        arm
+        for arm, expected in answer.expected_rewards.items()
+        if arm != answer.arm
+        and expected == highest
+        and (view.eligible_arms is None or arm in view.eligible_arms)
+    ]
+
+
 def fate(view: DecisionView) -> str:
     """What came of a decision."""
     if view.status == "pending":
         return "Its reward has not come yet."
-    if view.status == "missing":
+    if view.status in ("missing", "late"):
         return "No reward came in time, so nothing was learned from it."
+    if view.status == "held":
+        return "Its reward is held: nothing is learned from it until a person has seen to it."
+    if view.status == "voided":
+        return "Its reward is void, so nothing is learned from it."
     learned = number(view.learned)
     if view.status == "defaulted":
         return f"No reward came in time, so the default was learned: {learned}."
     return f"The model learned the reward {learned} from it."
+
+
+def counted(reward: RewardView) -> str:
+    """Whether a reward that came was learned."""
+    if reward.outcome == "late":
+        return "no, it was late"
+    if reward.stands is None:
+        return "no, it is void"
+    if reward.outcome == "held" and not reward.corrections:
+        return "not yet, it is held"
+    return "yes"
 
 
 class Bar(NamedTuple):
@@ -172,11 +214,22 @@ def happened(entry: AuditEntry) -> str:
             after = count(event["rewards"])
             return f"{arm} has enough samples again, after {after} rewards.{closed}"
         case "resolved":
-            return f"{ANSWERS[event['resolution']].resolved} ({arm})."
+            changed = event.get("before")
+            was = f" Before that the answer was: {ANSWERS[changed].name}." if changed else ""
+            return f"{ANSWERS[event['resolution']].resolved} ({arm}).{was}"
         case "arm_added":
             return f"The arm {arm} was added."
         case "arm_retired":
             return f"The arm {arm} was retired."
+        case "reward_corrected":
+            return _corrected(event)
+        case "erased":
+            step = count(event["step"])
+            return f"The features of decision {step} were erased; its reward is void."
+        case "state_changed":
+            return RUN_STATES[event["state"]]
+        case "arm_reinstated":
+            return f"The arm {arm} was put back: it may be chosen again."
         case "imported":
             return f"{count(event['rows'])} rows from elsewhere were learned."
         case "clock_jumped":
@@ -210,6 +263,19 @@ def happened(entry: AuditEntry) -> str:
             return f"Refused {times}: {event['reason']}, from {event['client']}."
         case _:
             return f"The features were changed to version {event['version']}."
+
+
+def _corrected(event: Mapping[str, Any]) -> str:
+    """A correction of a reward as a sentence."""
+    part = f" ({event['part']})" if event["part"] else ""
+    which = f"The reward of decision {count(event['step'])}{part}"
+    before, value = event["before"], event["value"]
+    if value is None:
+        return f"{which}, {number(before)}, was declared void."
+    if value == before:
+        return f"{which}, {number(value)}, was confirmed."
+    was = "void" if before is None else number(before)
+    return f"{which} was corrected from {was} to {number(value)}."
 
 
 def _key_changed(event: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from litestar.exceptions import ClientException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from greedyfirst.service.errors import BadRequestError, InvalidError
+from greedyfirst.service.state.names import EXPECTED, READABLE
 
 Receive = Callable[[], Awaitable[Any]]
 T = TypeVar("T")
@@ -126,6 +127,7 @@ def _lenient(body: bytes, kind: type[T]) -> T:
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    what, _, where = str(error).partition(" - at `$")
+    said = str(error).replace(f"`str` matching regex {READABLE!r}", EXPECTED)
+    what, _, where = said.partition(" - at `$")
     place = where.rstrip("`").lstrip(".")
     return f"{place or 'the body'}: {what[:1].lower()}{what[1:]}".replace("`", "")

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, get, post, put
 from litestar.datastructures import State
-from litestar.params import FromPath
+from litestar.params import FromPath, HeaderParameter, RawBody
 from litestar.types import ASGIApp
 
 from greedyfirst.service.http.bodies import parse, read_body
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
+    CorrectionRequest,
     DecisionRequest,
+    ErasureRequest,
     ReplayView,
     RewardAnswer,
     RewardRequest,
 )
-from greedyfirst.service.http.middleware import NEEDS, admit, needs
-from greedyfirst.service.http.openapi import plain_operation
+from greedyfirst.service.http.middleware import NEEDS, admit, needs, signed
+from greedyfirst.service.http.openapi import body_of, plain_operation
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
 from greedyfirst.service.service import DecisionService
 
 _encoder = msgspec.json.Encoder()
+Key = Annotated[
+    str | None,
+    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
+]
 
 
 def service_of(state: State) -> DecisionService:
@@ -92,6 +98,40 @@ async def reward(request: Request[Any, Any, Any]) -> ASGIApp:
     return StructResponse(answer, 200)
 
 
+@post(
+    "/decisions/{decision_id:str}/correction",
+    operation_class=body_of(CorrectionRequest),
+    guards=[needs("admin")],
+)
+async def correct(
+    state: State,
+    request: Request[Any, Any, Any],
+    decision_id: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> DecisionView:
+    """Correct a reward, confirm one that is held, or declare it void."""
+    asked = parse(body, CorrectionRequest)
+    service, who = service_of(state), signed(request, asked.who)
+    await service.correct(decision_id, asked.value, asked.part, who, asked.why, key)
+    return service.decision_view(decision_id)
+
+
+@post(
+    "/decisions/{decision_id:str}/erasure",
+    operation_class=body_of(ErasureRequest),
+    guards=[needs("admin")],
+)
+async def erase(
+    state: State, request: Request[Any, Any, Any], decision_id: FromPath[str], body: RawBody
+) -> DecisionView:
+    """Erase a person's features from a decision; what it taught is learned no more."""
+    asked = parse(body, ErasureRequest)
+    service = service_of(state)
+    await service.erase(decision_id, signed(request, asked.who), asked.why)
+    return service.decision_view(decision_id)
+
+
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
 async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView:
     """A decision, why it was made, and what came of it."""
@@ -110,4 +150,4 @@ async def replay(
     return ReplayView(logged=logged, replayed=recomputed, same=logged == recomputed)
 
 
-HANDLERS = [decide, reward, get_decision, replay]
+HANDLERS = [decide, reward, correct, erase, get_decision, replay]

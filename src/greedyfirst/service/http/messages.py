@@ -8,14 +8,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from greedyfirst.policies.greedy_first.report import Measure
-from greedyfirst.service.log.events import Alarmed, ClockAnswer, Decision, HistoryRow
+from greedyfirst.service.log.events import Alarmed, ClockAnswer, Decision, HistoryRow, RunState
 from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.ranges import Amount
+from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import (
     MOST_FEATURES,
-    Amount,
     Feature,
     Label,
+    NewLabel,
     Person,
     Reason,
     Specification,
@@ -36,6 +38,22 @@ class RewardRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     part: Annotated[str, Meta(max_length=100)] = ""
 
 
+class CorrectionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a reward was; ``value`` null: it is void. A held one is confirmed by its own value."""
+
+    value: Amount | None
+    who: Person
+    why: Reason
+    part: Annotated[str, Meta(max_length=100)] = ""
+
+
+class ErasureRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who has a person's features erased, and why."""
+
+    who: Person
+    why: Reason
+
+
 class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to do about an arm whose samples are not diverse enough."""
 
@@ -43,12 +61,16 @@ class ResolutionRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     resolution: AnswerName
     who: Person
     why: Reason
+    #: The number of the alarm that is answered; left out, it is the arm's newest one.
+    alarm: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    #: Whether an answer that was given before is to be changed.
+    change: bool = False
 
 
 class ArmRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new arm."""
 
-    arm: Label
+    arm: NewLabel
     who: Person
     why: Reason
     initial_pulls: Annotated[int, Meta(ge=0, le=10**6)] | None = None
@@ -58,6 +80,22 @@ class RetirementRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """An arm that is to be chosen no more."""
 
     arm: Label
+    who: Person
+    why: Reason
+
+
+class ReinstatementRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An arm that had been dropped or retired, and may be chosen again."""
+
+    arm: Label
+    who: Person
+    why: Reason
+
+
+class StateRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a policy decides: "paused" and "closed" do not, and "closed" is final."""
+
+    state: RunState
     who: Person
     why: Reason
 
@@ -115,7 +153,8 @@ class RewardAnswer(Struct, frozen=True, kw_only=True):
     """What became of a reward."""
 
     decision_id: str
-    outcome: Literal["counted", "duplicate", "late"]
+    #: "held": it is not learned until a person has seen to it.
+    outcome: Literal["counted", "duplicate", "late", "held"]
     value: float
 
 
@@ -140,6 +179,17 @@ class StarvingArm(Struct, frozen=True, kw_only=True):
     doing: Doing
 
 
+class HeldView(Struct, frozen=True, kw_only=True):
+    """A reward that is not learned until a person confirms or corrects it, or declares it void."""
+
+    decision_id: str
+    part: str
+    value: float
+    at: float
+    #: What is outside its plausible range: "reward", or the names of features.
+    outside: tuple[str, ...]
+
+
 class PolicyView(Struct, frozen=True, kw_only=True):
     """A policy and how it stands."""
 
@@ -152,17 +202,30 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     #: "fallback" while all arms are explored.
     mode: Literal["greedy", "fallback", "not tested"]
     arms: tuple[ArmView, ...]
+    #: Each decision is one of joined, pending, missing, too_late, held_back and voided.
     decisions: int
-    #: Decisions whose reward has been learned; t of the diversity test counts these and imports.
+    #: Decisions whose reward, or the default, has been learned; t of the diversity test counts
+    #: these and imports.
     joined: int
     pending: int
+    #: Rewards that came after the wait.
     late: int
+    #: Decisions from which the default was learned.
     defaulted: int
+    #: Decisions whose wait was over: no reward came, and nothing was learned.
     missing: int
     imported: int
     open_alarms: tuple[Alarmed, ...]
     #: Where arms are explored one by one: those that have raised an alarm and still starve.
     starving: tuple[StarvingArm, ...] = ()
+    #: Decisions from which nothing is learned: the reward came after the wait, is held, or is void.
+    too_late: int = 0
+    held_back: int = 0
+    voided: int = 0
+    #: The rewards that are held.
+    held: tuple[HeldView, ...] = ()
+    #: Whether it decides, and who said so when and why.
+    standing: Standing = Standing()
     #: Decisions that differed from the log when the state was made from it.
     mismatches: int = 0
 

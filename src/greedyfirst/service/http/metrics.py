@@ -63,6 +63,9 @@ class ServiceMetrics(Collector):
         alarms = GaugeMetricFamily(
             "greedyfirst_open_alarms", "Alarms that nobody has answered", labels=["policy"]
         )
+        held = GaugeMetricFamily(
+            "greedyfirst_held", "Rewards that wait for a person", labels=["policy"]
+        )
         pulls = CounterMetricFamily(
             "greedyfirst_pulls", "Rewards learned", labels=["policy", "arm"]
         )
@@ -75,15 +78,19 @@ class ServiceMetrics(Collector):
             if self._shown is not None and name not in self._shown:
                 continue
             decisions.add_metric([name], deployment.agent.decisions)
-            for outcome in ("counted", "late", "defaulted", "missing", "imported"):
-                rewards.add_metric([name, outcome], getattr(deployment.counts, outcome))
+            counts = deployment.counts
+            for outcome in ("counted", "late", "defaulted", "imported"):
+                rewards.add_metric([name, outcome], getattr(counts, outcome))
+            # A reward that comes too late is missing no more, but a counter never falls.
+            rewards.add_metric([name, "missing"], counts.missing + counts.too_late)
+            held.add_metric([name], sum(map(len, deployment.held.values())))
             pending.add_metric([name], len(deployment.pending))
             alarms.add_metric([name], len(deployment.open_alarms))
             mismatches.add_metric([name], deployment.mismatches)
             learned = deployment.agent.pulls
             for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
                 pulls.add_metric([name, arm], float(pulled))
-        yield from (decisions, rewards, pending, alarms, pulls, mismatches)
+        yield from (decisions, rewards, pending, alarms, held, pulls, mismatches)
 
     def _process(self) -> Iterator[Metric]:
         """Of the process and its machine; these begin anew with each start."""

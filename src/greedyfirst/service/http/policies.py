@@ -10,12 +10,12 @@ import msgspec
 from litestar import Request, Response, get, post, put
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State
-from litestar.params import FromPath, HeaderParameter, QueryParameter, RawBody
+from litestar.params import FromPath, QueryParameter, RawBody
 from litestar.response import File
 
 from greedyfirst.service.http import views
 from greedyfirst.service.http.bodies import parse
-from greedyfirst.service.http.decisions import service_of
+from greedyfirst.service.http.decisions import Key, service_of
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
     ArmRequest,
@@ -24,10 +24,12 @@ from greedyfirst.service.http.messages import (
     DiversityView,
     HistoryRequest,
     PolicyView,
+    ReinstatementRequest,
     ResolutionRequest,
     RetirementRequest,
     SchemaAnswer,
     SchemaRequest,
+    StateRequest,
 )
 from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import body_of
@@ -36,11 +38,6 @@ from greedyfirst.service.state.administration import Action
 from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features, Specification
-
-Key = Annotated[
-    str | None,
-    HeaderParameter(name="Idempotency-Key", description="The same key and body: the same answer."),
-]
 
 
 async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
@@ -115,6 +112,8 @@ async def resolve(
         resolution=asked.resolution,
         who=signed(request, asked.who),
         why=asked.why,
+        alarm=asked.alarm,
+        change=asked.change,
     )
     return views.diversity_view(await _administer(state, policy, resolved, key))
 
@@ -154,6 +153,42 @@ async def retire_arm(
     asked = parse(body, RetirementRequest)
     retired = events.ArmRetired(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
     return views.policy_view(await _administer(state, policy, retired, key))
+
+
+@post(
+    "/policies/{policy:str}/reinstatements",
+    operation_class=body_of(ReinstatementRequest),
+    guards=[needs("admin")],
+)
+async def reinstate_arm(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Put an arm back that had been dropped or retired: it may be chosen again."""
+    asked = parse(body, ReinstatementRequest)
+    reinstated = events.ArmReinstated(arm=asked.arm, who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, reinstated, key))
+
+
+@post(
+    "/policies/{policy:str}/state",
+    operation_class=body_of(StateRequest),
+    guards=[needs("admin")],
+)
+async def change_state(
+    state: State,
+    request: Request[Any, Any, Any],
+    policy: FromPath[str],
+    body: RawBody,
+    key: Key = None,
+) -> PolicyView:
+    """Pause a policy, let it run again, or close it for good; rewards go on meanwhile."""
+    asked = parse(body, StateRequest)
+    changed = events.StateChanged(state=asked.state, who=signed(request, asked.who), why=asked.why)
+    return views.policy_view(await _administer(state, policy, changed, key))
 
 
 @post(
@@ -237,6 +272,8 @@ FURTHER_HANDLERS = [
     resolve,
     add_arm,
     retire_arm,
+    reinstate_arm,
+    change_state,
     import_history,
     change_schema,
     audit,

@@ -13,6 +13,7 @@ from greedyfirst.service.http.messages import (
     AuditEntry,
     DiversityView,
     Doing,
+    HeldView,
     PolicyView,
     StarvingArm,
 )
@@ -46,6 +47,21 @@ def policy_view(deployment: Deployment) -> PolicyView:
         imported=counts.imported,
         open_alarms=tuple(deployment.open_alarms.values()),
         starving=_starving(deployment, report),
+        too_late=counts.too_late,
+        held_back=sum(step not in deployment.pending for step in deployment.held),
+        voided=counts.voided,
+        standing=deployment.standing,
+        held=tuple(
+            HeldView(
+                decision_id=deployment.decision_id(step),
+                part=part,
+                value=held.value,
+                at=held.at,
+                outside=held.outside,
+            )
+            for step, parts in deployment.held.items()
+            for part, held in parts.items()
+        ),
         mismatches=deployment.mismatches,
     )
 

@@ -10,7 +10,15 @@ from typing import NamedTuple
 import msgspec
 
 from greedyfirst.service.errors import DamagedLogError
-from greedyfirst.service.log.events import AnyEvent, Decided, Event, Expired, Rewarded
+from greedyfirst.service.log.events import (
+    AnyEvent,
+    Decided,
+    Erased,
+    Event,
+    Expired,
+    RewardCorrected,
+    Rewarded,
+)
 from greedyfirst.validation import wrong
 
 #: The seal before the first entry.
@@ -65,6 +73,11 @@ class Entry(NamedTuple):
         return event
 
 
+def erasure(row: tuple[bytes]) -> Erased:
+    """The erasure that a row of the log is the body of."""
+    return msgspec.json.decode(row[0], type=Erased)
+
+
 def encode(event: Event) -> bytes:
     """The event as the log keeps it."""
     return _encoder.encode(event)
@@ -79,7 +92,7 @@ def step_of(event: Event) -> int | None:
     """The decision that an event is about."""
     if isinstance(event, Decided):
         return event.answer.step
-    if isinstance(event, (Rewarded, Expired)):
+    if isinstance(event, (Rewarded, Expired, RewardCorrected, Erased)):
         return event.step
     return None
 

@@ -60,6 +60,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
     #: were raised above their expected rewards.
     explored_arms: tuple[str, ...] = ()
+    #: Features whose values were outside their plausible range: the reward will be held.
+    held: tuple[str, ...] = ()
 
 
 class Decided(Event, frozen=True, kw_only=True, tag="decided"):
@@ -68,15 +70,21 @@ class Decided(Event, frozen=True, kw_only=True, tag="decided"):
     context: dict[str, Value]
     eligible_arms: tuple[str, ...] | None
     answer: Decision
+    #: Whether the person's features, and what follows from them, were erased from it.
+    erased: bool = False
 
 
 class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
-    """A reward came: within the wait ("counted"), or after it ("late", and not learned)."""
+    """A reward came: within the wait ("counted"), or after it ("late", and not learned).
+
+    "held" if it, or a feature of its decision, is outside the plausible range: it is not learned
+    until a person confirms or corrects it.
+    """
 
     step: int
     part: str
     value: float
-    outcome: Literal["counted", "late"]
+    outcome: Literal["counted", "late", "held"]
 
 
 class Expired(Event, frozen=True, kw_only=True, tag="expired"):
@@ -84,6 +92,49 @@ class Expired(Event, frozen=True, kw_only=True, tag="expired"):
 
     step: int
     learned: float | None
+    #: Whether parts of its reward are held: the sum is learned once a person has seen to them.
+    held: bool = False
+
+
+#: What a correction did. "relearned": the policy learned its past again with what stands now;
+#: "learned": a reward that was held is learned, or is void; "waiting": the decision's sum is not
+#: complete yet; "recorded": the reward was late, nothing is learned from it.
+Effect = Literal["relearned", "learned", "waiting", "recorded"]
+
+
+class RewardCorrected(Event, frozen=True, kw_only=True, tag="reward_corrected"):
+    """A person says what a reward was; ``value`` None: nothing, it is void."""
+
+    step: int
+    part: str
+    value: float | None
+    #: What stood before.
+    before: float | None
+    effect: Effect
+    who: str
+    why: str
+
+
+#: What had come of a decision. "late": a reward came after the wait, and nothing was learned;
+#: "held": a person is to say what the reward was; "voided": a person said that it does not count.
+Status = Literal["pending", "rewarded", "defaulted", "missing", "late", "held", "voided"]
+
+
+class Erased(Event, frozen=True, kw_only=True, tag="erased"):
+    """A person's features were erased from a decision; its reward is void for learning.
+
+    The decision's entry has another body since then, but still its seal. This event attests both.
+    """
+
+    step: int
+    #: What had come of the decision until then.
+    was: Status
+    #: The number of the decision's entry, its seal, and the SHA-256 of its new body, as hex digits.
+    seq: int
+    seal: str
+    body: str
+    who: str
+    why: str
 
 
 class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
@@ -102,6 +153,9 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
     #: What the policy does about it: as its specification says, or as a person has asked before.
     answered: AnswerName
     measure: Measure = "smallest eigenvalue"
+    #: Its number among the deployment's alarms, 1, 2, …; None in logs of release 0.1, where they
+    #: are counted in their order.
+    number: int | None = None
 
 
 class Fed(Event, frozen=True, kw_only=True, tag="fed"):
@@ -125,6 +179,11 @@ class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
     resolution: AnswerName
     who: str
     why: str
+    #: The alarm's number; None for a decision without one, and in logs of release 0.1.
+    alarm: int | None = None
+    #: Whether the person asked to change an earlier answer, and the answer that was changed.
+    change: bool = False
+    before: AnswerName | None = None
 
 
 class ArmAdded(Event, frozen=True, kw_only=True, tag="arm_added"):
@@ -144,12 +203,32 @@ class ArmRetired(Event, frozen=True, kw_only=True, tag="arm_retired"):
     why: str
 
 
+class ArmReinstated(Event, frozen=True, kw_only=True, tag="arm_reinstated"):
+    """An arm that had been dropped or retired may be chosen again."""
+
+    arm: str
+    who: str
+    why: str
+
+
 class HistoryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A context, the arm that it got elsewhere, and the reward."""
 
     context: dict[str, Any]
     arm: str
     reward: float
+
+
+#: "paused": no decisions until it is "running" again; "closed": none ever again.
+RunState = Literal["running", "paused", "closed"]
+
+
+class StateChanged(Event, frozen=True, kw_only=True, tag="state_changed"):
+    """A person paused, resumed or closed the deployment."""
+
+    state: RunState
+    who: str
+    why: str
 
 
 class Imported(Event, frozen=True, kw_only=True, tag="imported"):
@@ -261,11 +340,15 @@ AnyEvent = (
     | Decided
     | Rewarded
     | Expired
+    | RewardCorrected
+    | Erased
     | Alarmed
     | Fed
     | Resolved
     | ArmAdded
     | ArmRetired
+    | ArmReinstated
+    | StateChanged
     | Imported
     | SchemaChanged
     | ClockJumped

@@ -9,24 +9,44 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from greedyfirst.service.log.decision_view import decision_view
+from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_view
 from greedyfirst.service.log.events import Created, SchemaChanged
 from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state.specification import Feature, NumericFeature
 from greedyfirst.tables.columns import level_of
 
 _ROWS = 5000
+_TIME = pa.timestamp("us", tz="UTC")
+#: A reward as it came, and what stands of it: null if it is void.
+_REWARD = pa.struct(
+    [
+        ("at", _TIME),
+        ("part", pa.string()),
+        ("value", pa.float64()),
+        ("outcome", pa.string()),
+        ("stands", pa.float64()),
+        ("corrected_at", _TIME),
+    ]
+)
 _COLUMNS = [
     ("decision_id", pa.string()),
     ("step", pa.int64()),
-    ("at", pa.timestamp("us", tz="UTC")),
+    ("at", _TIME),
     ("arm", pa.string()),
+    ("eligible_arms", pa.list_(pa.string())),
     ("mode", pa.string()),
     ("model_version", pa.int64()),
     ("schema_version", pa.int64()),
     ("expected_reward", pa.float64()),
     ("status", pa.string()),
     ("learned", pa.float64()),
+    ("reward_at", _TIME),
+    ("rewards", pa.list_(_REWARD)),
+    ("late", pa.bool_()),
+    ("corrected", pa.bool_()),
+    ("held", pa.bool_()),
+    ("voided", pa.bool_()),
+    ("erased", pa.bool_()),
 ]
 
 
@@ -69,11 +89,43 @@ def _rows(
         if entry.kind != "decided" or entry.step is None:
             continue
         view = decision_view(log.about(policy, entry.step), summed=summed)
-        answer = view.answer
-        row = {name: getattr(answer, name, None) for name, _ in _COLUMNS}
-        row["at"] = int(answer.at * 1e6)
-        row["expected_reward"] = answer.expected_rewards[answer.arm]
-        row["status"], row["learned"] = view.status, view.learned
+        row = _row(view)
         for name, value in view.context.items():
             row[f"context.{name}"] = float(value) if numeric[name] else level_of(value)
         yield row
+
+
+def _row(view: DecisionView) -> dict[str, Any]:
+    """A decision and what came of it, but for its context."""
+    answer, rewards = view.answer, view.rewards
+    return {
+        **{name: getattr(answer, name, None) for name, _ in _COLUMNS},
+        "at": _microseconds(answer.at),
+        "eligible_arms": view.eligible_arms,
+        "expected_reward": answer.expected_rewards.get(answer.arm),
+        "status": view.status,
+        "learned": view.learned,
+        "reward_at": _microseconds(rewards[0].at) if rewards else None,
+        "rewards": [_reward(reward) for reward in rewards],
+        "late": any(reward.outcome == "late" for reward in rewards),
+        "corrected": any(reward.corrections for reward in rewards),
+        "held": view.status == "held",
+        "voided": view.status == "voided",
+        "erased": view.erased is not None,
+    }
+
+
+def _reward(reward: RewardView) -> dict[str, Any]:
+    corrections = reward.corrections
+    return {
+        "at": _microseconds(reward.at),
+        "part": reward.part,
+        "value": reward.value,
+        "outcome": reward.outcome,
+        "stands": reward.stands,
+        "corrected_at": _microseconds(corrections[-1].at) if corrections else None,
+    }
+
+
+def _microseconds(at: float) -> int:
+    return int(at * 1e6)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import SimpleQueue
+from typing import NamedTuple
 
 from greedyfirst.service.errors import UnavailableError
 from greedyfirst.service.log.entries import Entry
@@ -25,6 +26,14 @@ from greedyfirst.service.log.log import Log
 _BITS = 2**27
 #: Made by the thread: a deployment's snapshot after the entry of this number.
 Snapshot = tuple[str, int, Callable[[], bytes]]
+
+
+class Erasure(NamedTuple):
+    """An entry that attests the erasure of an earlier one, and what is left of that."""
+
+    seq: int
+    body: bytes
+    entry: Entry
 
 
 class KeyFilter:
@@ -50,6 +59,10 @@ class KeyFilter:
         return bool(self._bits[place >> 3] >> (place & 7) & 1)
 
 
+#: What the thread is given.
+Item = Entry | Erasure | Snapshot
+
+
 class Journal:
     """The log, with entries that are on their way to it.
 
@@ -69,13 +82,21 @@ class Journal:
         self._unwritten: deque[Entry] = deque()
         self._by_key: dict[tuple[str, str], Entry] = {}
         self._by_step: dict[tuple[str, int], list[Entry]] = {}
-        self._gathered: list[Entry | Snapshot | None] = []
-        self._queue: SimpleQueue[list[Entry | Snapshot | None]] = SimpleQueue()
+        self._gathered: list[Item | None] = []
+        self._queue: SimpleQueue[list[Item | None]] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._thread.start()
 
-    def add(self, event: Event, *, at: float, policy: str, key: str | None = None) -> Entry:
-        """Add an event as the next entry."""
+    def add(
+        self,
+        event: Event,
+        *,
+        at: float,
+        policy: str,
+        key: str | None = None,
+        erases: tuple[int, bytes] | None = None,
+    ) -> Entry:
+        """Add an event as the next entry; ``erases``: an earlier entry, and its new body."""
         entry = Entry.of(event, seq=self.added + 1, at=at, policy=policy, key=key)
         self.added = entry.seq
         self._unwritten.append(entry)
@@ -84,14 +105,14 @@ class Journal:
             self._keys.add(policy, key)
         if entry.step is not None:
             self._by_step.setdefault((policy, entry.step), []).append(entry)
-        self._gather(entry)
+        self._gather(entry if erases is None else Erasure(*erases, entry))
         return entry
 
     def keep(self, policy: str, content: Callable[[], bytes]) -> None:
         """Have a snapshot of the state after the last entry made and kept."""
         self._gather((policy, self.added, content))
 
-    def _gather(self, item: Entry | Snapshot) -> None:
+    def _gather(self, item: Item) -> None:
         """Leave it for the thread, which is woken once for all that the loop has at hand."""
         if not self._gathered:
             self._loop.call_soon(self._hand_over)
@@ -136,20 +157,34 @@ class Journal:
             gathered = self._queue.get()
             while not self._queue.empty():
                 gathered += self._queue.get()
-            entries = [item for item in gathered if isinstance(item, Entry)]
             try:
-                if entries:
-                    self.log.append(entries)
-                    self._tell(self._have_written, entries[-1].seq)
+                self._write_entries(gathered)
                 for item in gathered:
                     if item is None:
                         open_ = False
-                    elif not isinstance(item, Entry):
+                    elif not isinstance(item, (Entry, Erasure)):
                         policy, seq, content = item
-                        self.log.save_snapshot(policy, seq, content())
+                        if not _erased_later(policy, seq, gathered):
+                            self.log.save_snapshot(policy, seq, content())
             except Exception as error:  # whatever it is: nothing may be acknowledged any more
                 self._tell(self.fail, str(error))
                 return
+
+    def _write_entries(self, gathered: list[Item | None]) -> None:
+        """All entries, in one transaction up to each erasure."""
+        entries: list[Entry] = []
+        for item in gathered:
+            if isinstance(item, Entry):
+                entries.append(item)
+            elif isinstance(item, Erasure):
+                if entries:
+                    self.log.append(entries)
+                self.log.erase(*item)
+                self._tell(self._have_written, item.entry.seq)
+                entries = []
+        if entries:
+            self.log.append(entries)
+            self._tell(self._have_written, entries[-1].seq)
 
     def _tell(self, callback: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop has ended: nobody waits any more
@@ -180,3 +215,9 @@ class Journal:
                 done.set_exception(
                     UnavailableError(f"it could not be recorded ({reason}); send the same again")
                 )
+
+
+def _erased_later(policy: str, seq: int, gathered: list[Item | None]) -> bool:
+    """Whether a snapshot of the policy after entry ``seq`` may hold what was erased since."""
+    erasures = [item.entry for item in gathered if isinstance(item, Erasure)]
+    return any(entry.policy == policy and entry.seq > seq for entry in erasures)

@@ -55,6 +55,12 @@ class Log(ReadableLog, Protocol):
     the log readable once it is back.
     """
 
+    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+        """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
+
+        The policy's snapshots are removed, since they may hold what was erased.
+        """
+
     def append(self, entries: Sequence[Entry]) -> None:
         """Add entries; they are on disk, all of them, when this returns."""
 

@@ -234,6 +234,29 @@ class SqliteLog(SqliteReader):
         except apsw.Error as error:
             raise translated(self.path, error) from error
 
+    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+        """Replace a body for good: freed pages are overwritten, the write-ahead log is emptied."""
+        last = seal(self._head.seal, erased)
+        if self._copying is not None:  # two checkpoints at once would be one too many
+            with suppress(apsw.BusyError):
+                self._copying.result()
+            self._copying = None
+        with disk(self.path):
+            self._writer.pragma("secure_delete", True)
+            with self._writer:
+                self._writer.execute(
+                    "REPLACE INTO entries SELECT seq, at, policy, kind, step, key, ?, seal "
+                    "FROM entries WHERE seq = ?",  # which no trigger sees, unlike an UPDATE
+                    (body, seq),
+                )
+                self._writer.execute("DELETE FROM snapshots WHERE policy = ?", (erased.policy,))
+                self._insert([(*erased, last)])
+            self._check_files()
+            self._head = Head(erased.seq, last)
+            with suppress(apsw.BusyError):  # another program reads: at the next start then
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._pages_in_wal = 0
+
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""
         values = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(rows))

@@ -11,7 +11,16 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError
-from greedyfirst.service.log.entries import GENESIS, Entry, Head, kind_of, seal, step_of
+from greedyfirst.service.log.entries import (
+    GENESIS,
+    Entry,
+    Head,
+    erasure,
+    kind_of,
+    seal,
+    step_of,
+)
+from greedyfirst.service.log.events import Decided
 from greedyfirst.service.log.sqlite_file import IS_AUDITED, disk
 
 _SEAL_BYTES = 32
@@ -170,11 +179,25 @@ class SqliteReader:
             if entry.seq != expected or last_seal is None:
                 raise DamagedLogError(f"{self.path} lacks entry {expected}; put back a copy of it")
             last_seal = seal(last_seal, entry)
+            if last_seal != kept and self._is_erased(entry, kept):
+                last_seal = kept
             if last_seal != kept:
                 raise DamagedLogError(
                     f"entry {entry.seq} of {self.path} was changed; put back a copy"
                 )
         return Head(expected, last_seal)
+
+    def _is_erased(self, entry: Entry, kept: bytes) -> bool:
+        """Whether a later entry attests that this one's body is what an erasure left of it."""
+        found = self._reader.execute(
+            "SELECT body FROM entries WHERE policy = ? AND step = ? AND kind = 'erased'",
+            (entry.policy, entry.step),
+        )
+        attested = [(event.seq, event.seal, event.body) for event in map(erasure, found)]
+        if (entry.seq, kept.hex(), hashlib.sha256(entry.body).hexdigest()) not in attested:
+            return False
+        decided = entry.event
+        return isinstance(decided, Decided) and decided.erased
 
     def close(self) -> None:
         """Free the file."""

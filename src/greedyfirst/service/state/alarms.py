@@ -9,7 +9,7 @@ from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.validation import IntArray
 
 
-def new_alarms(deployment: Deployment) -> list[AnyEvent]:
+def new_alarms(deployment: Deployment, at: float) -> list[AnyEvent]:
     """The alarms of arms that tripped the test at the last reward."""
     raised: list[AnyEvent] = []
     since = deployment.agent.rewards
@@ -24,11 +24,11 @@ def new_alarms(deployment: Deployment) -> list[AnyEvent]:
                 weakest_direction=arm.weakest_direction,
                 answered=_answer_in_force(deployment, arm),
                 measure=report.measure,
+                number=deployment.alarms.raised + 1,
             )
             if alarm.answered != deployment.specification.on_alarm:
                 deployment.agent.watch_again(arm.name, anew=False)
-            keep_open(deployment, alarm)
-            raised.append(alarm)
+            raised.append(record(deployment, alarm, at))
     return raised
 
 
@@ -43,13 +43,12 @@ def _answer_in_force(deployment: Deployment, arm: ArmDiversity) -> str:
     return EXPLORE if deployment.agent.explores else EXPLORE_ARM
 
 
-def keep_open(deployment: Deployment, alarm: Alarmed) -> None:
-    """Keep an alarm until someone answers it, unless that was done already."""
-    if alarm.answered == LEAVE_OPEN:
-        deployment.open_alarms[alarm.arm] = alarm
+def record(deployment: Deployment, alarm: Alarmed, at: float) -> Alarmed:
+    """Keep an alarm until someone answers it, unless the policy did; it comes back numbered."""
+    return deployment.alarms.add(alarm, at, leave_open=alarm.answered == LEAVE_OPEN)
 
 
-def fed_again(deployment: Deployment, alarmed_at: IntArray) -> list[AnyEvent]:
+def fed_again(deployment: Deployment, alarmed_at: IntArray, at: float) -> list[AnyEvent]:
     """The arms with an alarm, by ``alarmed_at`` before the last reward, that are fed now.
 
     Such an arm is tested again if nobody has answered its alarm.
@@ -71,11 +70,11 @@ def fed_again(deployment: Deployment, alarmed_at: IntArray) -> list[AnyEvent]:
             )
             if event.closed_alarm:
                 agent.watch_again(arm.name)
-            close(deployment, event)
+            close(deployment, event, at)
             found.append(event)
     return found
 
 
-def close(deployment: Deployment, fed: Fed) -> None:
+def close(deployment: Deployment, fed: Fed, at: float) -> None:
     """Nobody need answer the alarm of an arm that is fed."""
-    deployment.open_alarms.pop(fed.arm, None)
+    deployment.alarms.end(fed.arm, "fed", at)

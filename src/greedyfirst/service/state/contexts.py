@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from greedyfirst.service.errors import InvalidError
+from greedyfirst.service.state.ranges import FeatureRange
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
@@ -26,6 +28,18 @@ def encode(schema: Schema, context: dict[str, Any]) -> FloatArray:
                 f"standardised, got {context[feature]!r}"
             )
     return encoded
+
+
+def outside(ranges: Sequence[FeatureRange], context: dict[str, Any]) -> tuple[str, ...]:
+    """The features outside their plausible range; an error where that is to be refused."""
+    found = []
+    for limit in ranges:
+        value = context[limit.name]
+        if not limit.has(value):
+            if limit.outside == "refuse":
+                raise InvalidError(f"feature {limit.name!r} must be {limit.words()}, got {value}")
+            found.append(limit.name)
+    return tuple(found)
 
 
 def plain(context: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,10 @@ from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundErro
 from greedyfirst.service.log import events
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.state import contexts
+from greedyfirst.service.state.alarm_record import AlarmRecord
+from greedyfirst.service.state.amendments import Amendments
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import (
     Features,
     PolicyDescription,
@@ -48,6 +51,19 @@ class Counts(Struct):
     defaulted: int = 0
     missing: int = 0
     imported: int = 0
+    #: Decisions from which nothing is learned, since their reward came after the wait, or is void.
+    #: They are not among the missing.
+    too_late: int = 0
+    voided: int = 0
+
+
+class HeldReward(Struct, frozen=True, kw_only=True):
+    """A reward that is not learned until a person has seen to it."""
+
+    value: float
+    at: float
+    #: What is outside its plausible range: "reward", or the names of features.
+    outside: tuple[str, ...]
 
 
 @dataclass
@@ -64,17 +80,22 @@ class Deployment:
     def __post_init__(self) -> None:
         #: The policy as the request had it that created the deployment; None in older logs.
         self.asked: PolicyDescription | None = None
-        self.schema = self.encoding.schema()
+        self.use(self.encoding)
         self._linear = self.agent.policy.reward_link() is Identity
         #: The values that later features have in contexts from before they were there.
         self.backfill: dict[str, events.Value] = {}
         self.pending = Pending()
         #: With rewards="sum": what has come so far of pending ones.
         self.parts: dict[int, dict[str, float]] = {}
+        #: Decisions that wait for a reward which will be held: their features outside the range.
+        self.dubious: dict[int, tuple[str, ...]] = {}
+        #: Rewards that wait for a person, by decision and part.
+        self.held: dict[int, dict[str, HeldReward]] = {}
+        self.amendments = Amendments()
         self.counts = Counts()
         self.history = History()
-        #: Alarms that nobody has answered yet, by arm.
-        self.open_alarms: dict[str, events.Alarmed] = {}
+        self.alarms = AlarmRecord()
+        self.standing = Standing()
         #: The newest report of its diversity, with the model's version then: a cache.
         self.report: tuple[int, DiversityReport] | None = None
         #: Of each time that the log was put back from a backup: the first decision after it, and
@@ -82,6 +103,10 @@ class Deployment:
         self.tags: list[tuple[int, str]] = []
         #: Decisions that differed from the log when they were recomputed.
         self.mismatches = 0
+        #: Erased decisions that had been learned at this point of the log, and are erased only
+        #: later: the state of this time is not known. Decisions that were not recomputed for that.
+        self.lacking: set[int] = set()
+        self.not_recomputed = 0
 
     @classmethod
     def begin(cls, created: events.Created, recall: Recall) -> Deployment:
@@ -93,16 +118,32 @@ class Deployment:
         deployment.asked = created.asked
         return deployment
 
+    def use(self, encoding: Features) -> None:
+        """Encode contexts so from now on."""
+        self.encoding, self.schema = encoding, encoding.schema()
+        self.ranges = encoding.ranges()
+
     @property
     def name(self) -> str:
         """Its name, which requests call the policy's."""
         return self.specification.name
+
+    @property
+    def open_alarms(self) -> dict[str, events.Alarmed]:
+        """The alarms that nobody has answered yet, by arm."""
+        return self.alarms.open
+
+    def check_running(self) -> None:
+        """Refuse a decision while it is paused or closed."""
+        if self.standing.state != "running":
+            raise ConflictError(self.standing.sentence(self.name))
 
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
         """Choose an arm: context, scores, selected arm, event."""
         agent = self.agent
         context = contexts.plain(context)
         encoded = self.encode(context)
+        held = contexts.outside(self.ranges, context) if self.ranges else ()
         rewards, parts = agent.explain(encoded)
         expected = rewards.tolist()
         # With a link an expected reward may be finite where what it was made of is not.
@@ -115,6 +156,8 @@ class Deployment:
             raise InvalidError(sentence) from None
         step, name = agent.decisions, self.specification.name
         self.pending.add(step, at)
+        if held:
+            self.dubious[step] = held
         answer = Decision(
             decision_id=self.decision_id(step),
             policy=name,
@@ -127,6 +170,7 @@ class Deployment:
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
             explored_arms=self._explored(eligible),
+            held=held,
         )
         arms = None if eligible is None else tuple(eligible)
         return Decided(context=context, eligible_arms=arms, answer=answer)
@@ -163,6 +207,11 @@ class Deployment:
             return False
         return at > self.pending.oldest()[1] + wait
 
+    def wait_no_more(self, step: int) -> None:
+        """A decision has its reward, or its wait is over."""
+        self.pending.remove(step)
+        self.dubious.pop(step, None)
+
     def arm_number(self, arm: str) -> int:
         """The place of an arm among the agent's."""
         if arm not in self.agent.arm_names:
@@ -170,14 +219,13 @@ class Deployment:
         return self.agent.arm_names.index(arm)
 
     def leave_out(self, arm: str, how: Callable[[str], None]) -> None:
-        """Take an arm out of use by ``how``, a method of the agent; its alarm is closed."""
+        """Take an arm out of use by ``how``, a method of the agent."""
         if self.agent.dropped[self.arm_number(arm)]:
             raise ConflictError(f"arm {arm!r} is not in use any more")
         try:
             how(arm)
         except ValueError:
             raise ConflictError(f"arm {arm!r} is the last one that is left") from None
-        self.open_alarms.pop(arm, None)
 
 
 def make_agent(specification: Specification, seed: int, encoding: Features) -> Agent:

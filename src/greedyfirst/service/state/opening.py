@@ -40,7 +40,7 @@ class _Reading:
     def applied(self, deployment: Deployment, seq: int) -> None:
         """An entry more."""
         self._since_snapshot += 1
-        if self._since_snapshot >= SNAPSHOT_EVERY:
+        if self._since_snapshot >= SNAPSHOT_EVERY and not deployment.lacking:
             self._save(deployment, seq)
         if time.monotonic() - self._told > _SECONDS_BETWEEN_WORDS:
             self._told = time.monotonic()

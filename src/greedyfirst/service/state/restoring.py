@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from greedyfirst.service.errors import DamagedLogError, NotFoundError, RequestError
+from greedyfirst.service.errors import (
+    ConflictError,
+    DamagedLogError,
+    NotFoundError,
+    RequestError,
+)
 from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.log import ReadableLog
-from greedyfirst.service.state import administration, alarms, rewards
+from greedyfirst.service.state import administration, alarms, corrections, erasure, rewards
+from greedyfirst.service.state.alarm_record import recounted
 from greedyfirst.service.state.deployment import Deployment, Recall
-from greedyfirst.service.state.relearning import adopt, relearned
+from greedyfirst.service.state.relearning import (
+    Cause,
+    adopt,
+    book,
+    change_ranges,
+    is_cause,
+    relearned,
+)
 from greedyfirst.service.state.snapshots import load
 
 
@@ -51,6 +65,14 @@ def restore(
     return deployment, done
 
 
+def count_alarms(deployment: Deployment, log: ReadableLog, last: int) -> None:
+    """Number the alarms of a deployment from a snapshot of release 0.1, up to entry ``last``."""
+    if not deployment.alarms.raised:
+        entries = reversed(log.audit(deployment.name, last + 1, limit=10**6))
+        past = [(entry.at, entry.event) for entry in entries]
+        deployment.alarms = recounted(past, deployment.open_alarms)
+
+
 def _from_snapshot(
     log: ReadableLog, policy: str, before: int | None, recall: Recall
 ) -> tuple[Deployment | None, int]:
@@ -59,6 +81,7 @@ def _from_snapshot(
         before, content = saved
         deployment = load(content, recall)
         if deployment is not None:
+            count_alarms(deployment, log, before)
             return deployment, before
     return None, 0
 
@@ -69,54 +92,107 @@ def _apply(deployment: Deployment, log: ReadableLog, entry: Entry) -> None:
     try:
         match event:
             case Decided():
-                made = deployment.decide(event.context, event.eligible_arms, at)
-                deployment.mismatches += made.answer != event.answer
+                _decide_again(deployment, event, at)
             case events.Rewarded():
                 rewards.apply_reward(deployment, event, at)
             case events.Expired():
                 rewards.apply_expiry(deployment, event, at)
             case events.Alarmed():
-                alarms.keep_open(deployment, event)
+                alarms.record(deployment, event, at)
             case events.Fed():
-                alarms.close(deployment, event)
-            case events.Resolved() | events.ArmAdded() | events.ArmRetired() | events.Imported():
-                administration.apply(deployment, event, at)
+                alarms.close(deployment, event, at)
+            case events.SchemaChanged() | events.RewardCorrected() | events.Erased():
+                _amend(deployment, log, entry, event)
             case events.WaitsMoved():
                 deployment.pending.move(event.seconds)
-            case events.SchemaChanged():
-                past = past_of(log, entry.policy, entry.seq)
-                adopt(deployment, relearned(deployment, event, past))
             case events.Restored():
                 deployment.tags.append((deployment.agent.decisions + 1, event.tag))
+            case (
+                events.Created()
+                | events.ClockJumped()
+                | events.ClockAnswered()
+                | events.KeyChanged()
+                | events.SignedIn()
+                | events.Refused()
+            ):
+                raise DamagedLogError(f"entry {entry.seq} does not belong to a policy's life")
+            case _:
+                administration.apply(deployment, event, at)
     except (RequestError, ValueError, KeyError) as error:
         raise DamagedLogError(
             f"entry {entry.seq} of the log contradicts those before: {error}"
         ) from error
 
 
+def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
+    if decided.erased or deployment.lacking:
+        erasure.pass_over(deployment, decided, at)
+        return
+    made = deployment.decide(decided.context, decided.eligible_arms, at)
+    deployment.mismatches += made.answer != decided.answer
+
+
+def _amend(deployment: Deployment, log: ReadableLog, entry: Entry, event: Cause) -> None:
+    """Learn everything again, if the event asked for that and the past is known again after it."""
+    if not is_cause(deployment, event):
+        match event:
+            case events.RewardCorrected():
+                corrections.apply(deployment, event, entry.at)
+            case events.Erased():
+                erasure.book(deployment, event)
+            case events.SchemaChanged():
+                change_ranges(deployment, event)
+        return
+    left = deployment.lacking - ({event.step} if isinstance(event, events.Erased) else set())
+    if left:
+        book(deployment, event)
+        return
+    past = past_of(log, entry.policy, entry.seq)
+    adopt(deployment, event, relearned(deployment, event, past), entry.at)
+
+
 def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
     """A decision as it was logged, and as the state before it gives it."""
     decided = entry.event
     assert isinstance(decided, Decided)
+    name = decided.answer.decision_id
+    if decided.erased:
+        raise ConflictError(f"decision {name} cannot be made again: its features were erased")
     before, _ = restore(log, entry.policy, before=entry.seq)
+    if before.lacking:
+        erased = ", ".join(f"{entry.policy}:{step}" for step in sorted(before.lacking))
+        raise ConflictError(
+            f"decision {name} cannot be made again exactly: the policy had learned from {erased}, "
+            "whose features were erased later"
+        )
     again = before.decide(decided.context, decided.eligible_arms, entry.at)
     return decided.answer, again.answer
 
 
-def recompute_last(log: ReadableLog, policy: str, last: int) -> tuple[int, int]:
-    """Recompute a deployment's last decisions: how many, and how many differ from the log.
+class Recomputed(NamedTuple):
+    """How many decisions were made again, and how many of them differ from the log."""
+
+    again: int
+    differ: int
+    #: Those that could not be made again exactly: features that they follow from were erased.
+    erased: int
+
+
+def recompute_last(log: ReadableLog, policy: str, last: int) -> Recomputed:
+    """Recompute a deployment's last decisions.
 
     The state before them is restored from all entries, not from a snapshot.
     """
     steps = [entry.seq for entry in log.read(policy) if entry.kind == "decided"]
     chosen = steps[-last:] if last else []
     if not chosen:
-        return 0, 0
+        return Recomputed(0, 0, 0)
     state, done = restore(log, policy, before=chosen[0], snapshots=False)
-    before = state.mismatches
+    differed, passed_over = state.mismatches, state.not_recomputed
     for entry in log.read(policy, done):
         _apply(state, log, entry)
-    return len(chosen), state.mismatches - before
+    erased = state.not_recomputed - passed_over
+    return Recomputed(len(chosen) - erased, state.mismatches - differed, erased)
 
 
 def past_of(

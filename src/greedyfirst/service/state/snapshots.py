@@ -10,16 +10,25 @@ from msgspec import Struct
 
 from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
-from greedyfirst.service.state.deployment import Counts, Deployment, Pending, Recall
+from greedyfirst.service.state.alarm_record import AlarmRecord
+from greedyfirst.service.state.amendments import Amendments
+from greedyfirst.service.state.deployment import (
+    Counts,
+    Deployment,
+    HeldReward,
+    Pending,
+    Recall,
+)
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
 
 #: The layout of what is written. Another number is due whenever a field is added, dropped or gets
 #: another meaning, here or in what it holds, or when the same entries give another state: a release
 #: that does not know the number reads the log instead. Fields of agents' states are compared.
-FORMAT = 2
-#: Those that are read: 1 is release 0.1's, which had no number.
-READABLE = (1, FORMAT)
+FORMAT = 3
+#: Those that are read: 1 is release 0.1's, which had no number; 2 lacks what people corrected.
+READABLE = (1, 2, FORMAT)
 
 
 class SavedState(Struct, frozen=True, kw_only=True):
@@ -39,9 +48,15 @@ class SavedState(Struct, frozen=True, kw_only=True):
     parts: dict[int, dict[str, float]]
     counts: Counts
     history: History = msgspec.field(name="course")
-    open_alarms: dict[str, events.Alarmed]
     mismatches: int = msgspec.field(name="departures")
     asked: PolicyDescription | None = None
+    #: None in snapshots of release 0.1, which have the open ones only.
+    alarms: AlarmRecord | None = None
+    dubious: dict[int, tuple[str, ...]] = {}
+    held: dict[int, dict[str, HeldReward]] = {}
+    standing: Standing = Standing()
+    amendments: Amendments = msgspec.field(default_factory=Amendments)
+    open_alarms: dict[str, events.Alarmed] = {}
     tags: list[tuple[int, str]] = []
 
 
@@ -59,9 +74,13 @@ def save(deployment: Deployment) -> Callable[[], bytes]:
         model_version=deployment.model_version,
         backfill=dict(deployment.backfill),
         parts=dict(deployment.parts),
+        dubious=dict(deployment.dubious),
+        held=dict(deployment.held),
+        amendments=deployment.amendments.copied(),
         counts=msgspec.structs.replace(deployment.counts),
         history=msgspec.structs.replace(history, points=list(history.points)),
-        open_alarms=dict(deployment.open_alarms),
+        alarms=deployment.alarms.copied(),
+        standing=deployment.standing,
         mismatches=deployment.mismatches,
         asked=deployment.asked,
         tags=list(deployment.tags),
@@ -96,10 +115,12 @@ def load(content: bytes, recall: Recall) -> Deployment | None:
     )
     deployment.backfill = state.backfill
     deployment.pending = Pending.from_bytes(*state.pending)
-    deployment.parts = state.parts
+    deployment.parts, deployment.held = state.parts, state.held
+    deployment.dubious = state.dubious
+    deployment.amendments, deployment.standing = state.amendments, state.standing
     deployment.counts = state.counts
     deployment.history = state.history
-    deployment.open_alarms = state.open_alarms
+    deployment.alarms = state.alarms or AlarmRecord(open=state.open_alarms)
     deployment.mismatches = state.mismatches
     deployment.asked = state.asked
     deployment.tags = state.tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,7 +12,10 @@ from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import as_in_release_0_1, describe, from_description
 from greedyfirst.service.errors import InvalidError
+from greedyfirst.service.state import ranges
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
+from greedyfirst.service.state.names import READABLE, check_readable
+from greedyfirst.service.state.ranges import Amount, FeatureRange, Outside, RewardRange
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
 from greedyfirst.validation import names
@@ -19,10 +23,11 @@ from greedyfirst.validation import names
 #: In Python $ also matches before a line's end.
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$(?!\n)", max_length=64)]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
-Person = Annotated[str, Meta(min_length=1, max_length=200)]
+#: Of requests only: what is in a log must stay readable, whatever names it has.
+NewLabel = Annotated[str, Meta(min_length=1, max_length=100, pattern=READABLE)]
+Person = Annotated[str, Meta(min_length=1, max_length=200, pattern=READABLE)]
 Reason = Annotated[str, Meta(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Meta(gt=0, le=10.0**9)]
-Amount = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Scale = Annotated[float, Meta(gt=0, le=1e12)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
@@ -43,11 +48,15 @@ def check_size(n_arms: int, n_features: int) -> None:
 class NumericFeature(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="numeric"
 ):
-    """A number x, encoded as (x − mean) / scale."""
+    """A number x, encoded as (x − mean) / scale; plausible from ``low`` to ``high``."""
 
     name: Label
     mean: Amount = 0.0
     scale: Scale = 1.0
+    low: Amount | None = None
+    high: Amount | None = None
+    #: What is done with a value outside: it is refused, or its decision's reward is held.
+    outside: Outside = "refuse"
 
     def feature(self) -> Numeric:
         """The feature of a schema."""
@@ -92,12 +101,44 @@ class Features(Struct, frozen=True, kw_only=True):
             )
         except ValueError as error:
             raise InvalidError(str(error)) from None
+        for item in self.features:
+            if isinstance(item, NumericFeature):
+                ranges.check(f"feature {item.name!r}", item.low, item.high)
         if schema.n_features > MOST_FEATURES:
             raise InvalidError(
                 f"features must make at most {MOST_FEATURES} encoded columns, "
                 f"got {schema.n_features}"
             )
         return schema
+
+    def check_names(self) -> None:
+        """Refuse names of features and levels that people could not read."""
+        for item in self.features:
+            check_readable("the name of a feature", item.name)
+            for level in item.levels if isinstance(item, CategoricalFeature) else ():
+                check_readable(f"a level of {item.name!r}", level)
+
+    def ranges(self) -> tuple[FeatureRange, ...]:
+        """The plausible ranges of those that have one."""
+        return tuple(
+            FeatureRange(
+                item.name,
+                -math.inf if item.low is None else item.low,
+                math.inf if item.high is None else item.high,
+                item.outside,
+            )
+            for item in self.features
+            if isinstance(item, NumericFeature) and (item.low, item.high) != (None, None)
+        )
+
+    def without_ranges(self) -> Features:
+        """The same, with every number plausible: they encode contexts alike."""
+        numbers = {"low": None, "high": None, "outside": "refuse"}
+        features = tuple(
+            msgspec.structs.replace(item, **numbers) if isinstance(item, NumericFeature) else item
+            for item in self.features
+        )
+        return msgspec.structs.replace(self, features=features)
 
 
 class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,6 +165,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     default_reward: Amount | None = None
     #: "first": the first reward counts; "sum": all that come within the wait add up.
     rewards: Literal["first", "sum"] = "first"
+    #: Plausible rewards; without it, all are.
+    reward_range: RewardRange | None = None
     #: What happens when an arm's samples are not diverse enough; "hold" leaves it to a person.
     on_alarm: AnswerName = LEAVE_OPEN
     #: All randomness; a fresh one is taken and recorded if it is not given.
@@ -139,6 +182,9 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             names("arms", self.arms, len(self.arms))
         except ValueError as error:
             raise InvalidError(str(error)) from None
+        for arm in self.arms:
+            check_readable("the name of an arm", arm)
+        self.encoding().check_names()
         check_size(len(self.arms), self.encoding().schema().n_features)
         if self.reward_wait is None and self.default_reward is not None:
             raise InvalidError(
@@ -148,12 +194,26 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise InvalidError(
                 'rewards="sum" needs a reward_wait: the seconds after which they are summed'
             )
+        self._check_range()
         policy = self.made_policy()
         if self.default_reward is not None:
             try:
                 check_rewards("default_reward", policy.reward_link(), self.default_reward)
             except ValueError as error:
                 raise InvalidError(str(error)) from None
+
+    def _check_range(self) -> None:
+        """Refuse a range of rewards that nothing is in, or not the default."""
+        plausible, default = self.reward_range, self.default_reward
+        if plausible is None:
+            return
+        ranges.check("reward_range", plausible.low, plausible.high)
+        if plausible.low is None and plausible.high is None:
+            raise InvalidError("reward_range must have low or high")
+        if default is not None and not plausible.has(default):
+            raise InvalidError(
+                f"default_reward must be in reward_range, {plausible.words()}, got {default}"
+            )
 
     def written_out(self) -> Specification:
         """The same, with every option of its policy: no later default can change what it means."""
