@@ -23,6 +23,7 @@ def call(monkeypatch, capsys, *arguments):
 @pytest.fixture
 def greedyfirst(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")  # the page's width: sentences are looked for in its cells
     return lambda *arguments: call(monkeypatch, capsys, *arguments)
 
 
