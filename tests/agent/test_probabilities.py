@@ -192,3 +192,41 @@ def test_asking_changes_no_decision():
         asked.update(x, arm, x[0])
         silent.update(x, arm, x[0])
     assert asked.decisions == 30
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Greedy(),
+        Greedy(initial_pulls=2),
+        GreedyFirst(),
+        EpsilonGreedy(),
+        OLSBandit(h=1, q=1),
+        ThompsonSampling(),
+        Uniform(),
+        FixedArm(arm=1),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_the_propensity_is_the_probability_of_the_arm_taken(policy):
+    rng = np.random.default_rng(3)
+    agent = Agent(policy, n_arms=3, n_features=2, seed=5)
+    for _ in range(30):
+        x = rng.normal(size=2)
+        expected = agent.probabilities(x)
+        arm = agent.choose(x)
+        assert agent.propensity == pytest.approx(expected[arm], abs=1e-12)
+        agent.update(x, arm, rng.normal())
+
+
+def test_the_propensity_among_some_arms():
+    agent = Agent(Uniform(), n_arms=4, n_features=1, seed=1)
+    agent.choose([1.0], eligible=[0, 2])
+    assert agent.propensity == 0.5
+    agent.choose([1.0])
+    assert agent.propensity == 0.25
+
+
+def test_there_is_no_propensity_before_the_first_decision():
+    with pytest.raises(ValueError, match="there was none"):
+        _ = Agent(Greedy(), n_arms=2, n_features=1).propensity

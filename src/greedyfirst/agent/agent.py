@@ -109,8 +109,9 @@ class Agent:
         self.decisions = self.joined = self.foreign = 0
         #: Rewards that the state has room for, if it keeps them one by one: doubled when full.
         self.room = FIRST_ROOM
-        #: The arm of the last ``choose``.
+        #: The arm of the last ``choose``, and whether only some arms were eligible for it.
         self._chosen: int | None = None
+        self._restricted = False
         self._link = policy.reward_link()
         self._dropped = np.zeros(n_arms, bool)
         self._allocate()
@@ -226,7 +227,7 @@ class Agent:
         arm: int = self._decide(self._given_work, step, given, how, self.seed)
         if arm < 0:
             array("context", context, self._shape)
-        self.decisions, self._chosen = step, arm
+        self.decisions, self._chosen, self._restricted = step, arm, eligible is not None
         return arm
 
     def choose_many(self, contexts: ArrayLike) -> IntArray:
@@ -423,6 +424,23 @@ class Agent:
         """
         rows = array("contexts", contexts, (None, self.n_features))
         return intervals(self, rows, sigma=sigma, level=level)
+
+    @property
+    def propensity(self) -> float:
+        """The exact probability with which the last ``choose`` took its arm, read right after it.
+
+        1 for an arm that had to be taken or had the highest score alone; draws are integrated.
+        """
+        if self._chosen is None:
+            raise ValueError("propensity is that of the last choose(), and there was none")
+        if self.forced:
+            return 1.0
+        scores = self.state.scores
+        eligible = self._work.eligible_once if self._restricted else self._eligible
+        if scores.random_share > 0.0 or scores.spread.any():
+            return float(selection_probabilities(scores, eligible)[self._chosen])
+        highest = scores.value[self._chosen]
+        return 1.0 / int(((scores.value == highest) & (eligible != 0.0)).sum())
 
     def diversity(self) -> DiversityReport:
         """Each arm's pulls, smallest eigenvalue, threshold and weakest direction."""

@@ -41,13 +41,17 @@ class Decision:
     explored_arms: tuple[str, ...] = ()
     #: Features outside their plausible range: the reward will be held for a person.
     held: tuple[str, ...] = ()
+    #: The probability with which the arm was taken; None from a service of release 0.1.
+    propensity: float | None = None
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """From the service's answer; what later releases add to it is left out."""
         told = {field.name: answer[field.name] for field in fields(cls) if field.default is MISSING}
         explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
-        return cls(**told, explored_arms=explored, held=held)  # release 0.1 says neither
+        chance = answer.get("propensity")
+        # Release 0.1 says none of these.
+        return cls(**told, explored_arms=explored, held=held, propensity=chance)
 
 
 class Client:

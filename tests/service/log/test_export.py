@@ -90,3 +90,15 @@ def test_a_policy_without_decisions(client: TestClient[Any]) -> None:
 
 def test_an_unknown_policy_has_no_export(client: TestClient[Any]) -> None:
     assert client.get("/v1/policies/nix/export").status_code == 404
+
+
+def test_every_decision_has_its_propensity(start: Start) -> None:
+    """Of five decisions at random among three arms, and among two that are eligible."""
+    with start() as client:
+        create(client, policy={"policy": "Uniform", "options": {}})
+        answers = [decide(client) for _ in range(5)]
+        answers.append(decide(client, eligible_arms=["low", "high"]))
+        frame = exported(client)
+        assert client.get("/v1/decisions/dose:6/replay").json()["same"]
+    assert [answer["propensity"] for answer in answers] == [1 / 3] * 5 + [0.5]
+    assert frame["propensity"].tolist() == [1 / 3] * 5 + [0.5]

@@ -60,6 +60,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
     #: were raised above their expected rewards.
     explored_arms: tuple[str, ...] = ()
+    #: The probability with which the arm was taken; None in logs of release 0.1.
+    propensity: float | None = None
     #: Features whose values were outside their plausible range: the reward will be held.
     held: tuple[str, ...] = ()
 

@@ -35,6 +35,7 @@ _COLUMNS = [
     ("arm", pa.string()),
     ("eligible_arms", pa.list_(pa.string())),
     ("mode", pa.string()),
+    ("propensity", pa.float64()),
     ("model_version", pa.int64()),
     ("schema_version", pa.int64()),
     ("expected_reward", pa.float64()),

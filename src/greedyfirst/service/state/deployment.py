@@ -170,6 +170,7 @@ class Deployment:
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
             explored_arms=self._explored(eligible),
+            propensity=agent.propensity,
             held=held,
         )
         arms = None if eligible is None else tuple(eligible)

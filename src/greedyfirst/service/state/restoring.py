@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from greedyfirst.service.errors import (
     ConflictError,
     DamagedLogError,
@@ -27,6 +29,9 @@ from greedyfirst.service.state.relearning import (
     relearned,
 )
 from greedyfirst.service.state.snapshots import load
+
+#: Probabilities that differ by less are the same.
+SAME_PROPENSITY = 1e-9
 
 
 def restore(
@@ -129,7 +134,18 @@ def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
         erasure.pass_over(deployment, decided, at)
         return
     made = deployment.decide(decided.context, decided.eligible_arms, at)
-    deployment.mismatches += made.answer != decided.answer
+    deployment.mismatches += _as_logged(made.answer, decided.answer) != decided.answer
+
+
+def _as_logged(made: Decision, logged: Decision) -> Decision:
+    """A decision made again, with the logged propensity if it is that.
+
+    Release 0.1 had none, and processors differ in the last digits of an integral.
+    """
+    known, found = logged.propensity, made.propensity or 0.0
+    if known is None or abs(known - found) <= SAME_PROPENSITY:
+        return replace(made, propensity=known)
+    return made
 
 
 def _amend(deployment: Deployment, log: ReadableLog, entry: Entry, event: Cause) -> None:
@@ -166,7 +182,7 @@ def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
             "whose features were erased later"
         )
     again = before.decide(decided.context, decided.eligible_arms, entry.at)
-    return decided.answer, again.answer
+    return decided.answer, _as_logged(again.answer, decided.answer)
 
 
 class Recomputed(NamedTuple):
