@@ -95,7 +95,8 @@ def test_an_unknown_policy_has_no_export(client: TestClient[Any]) -> None:
 def test_every_decision_has_its_propensity(start: Start) -> None:
     """Of five decisions at random among three arms, and among two that are eligible."""
     with start() as client:
-        create(client, policy={"policy": "Uniform", "options": {}})
+        arms = ["low", "middle", "high"]
+        create(client, arms=arms, policy={"policy": "Uniform", "options": {}})
         answers = [decide(client) for _ in range(5)]
         answers.append(decide(client, eligible_arms=["low", "high"]))
         frame = exported(client)
