@@ -280,6 +280,19 @@ def test_a_directory_that_another_user_owns_is_not_used(tmp_path, inside):
 
 
 @posix
+@pytest.mark.parametrize("around", ["greedyfirst", "."], ids=["its parent", "further up"])
+@pytest.mark.parametrize("sticky", [False, True], ids=["", "sticky"])
+def test_a_directory_that_others_could_replace_is_not_used(tmp_path, around, sticky):
+    """Unless the directory around it lets nobody move what is another's, as /tmp does."""
+    cache = tmp_path / "cache"
+    made_for_all(cache / "greedyfirst" / "kernels")
+    (cache / around).chmod(0o1777 if sticky else 0o777)
+    temporary = made_for_all(tmp_path / "tmp")
+    found = Path(python(WHERE, NUMBA_CACHE_DIR=cache, TMPDIR=temporary))
+    assert found.is_relative_to(cache if sticky else temporary)
+
+
+@posix
 def test_a_key_whose_directory_others_may_write_to_is_not_used(tmp_path):
     place = Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path))
     place.chmod(0o777)

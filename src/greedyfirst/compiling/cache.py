@@ -177,8 +177,9 @@ def _home() -> Path | None:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError):  # not writable, or a user without a home
             continue
-        # Who owns the directory around it could put another in its place.
-        if _is_ours(place) and _owned(place.parent) and os.access(place, os.W_OK):
+        # Who may write to a directory around it could put another in its place.
+        around = all(_is_safe(parent) for parent in place.resolve().parents)
+        if _is_ours(place) and around and os.access(place, os.W_OK):
             _prune(place)
             return place
     return None
@@ -196,15 +197,21 @@ def _temporary() -> Path:
 
 def _is_ours(place: Path) -> bool:
     """Whether the user owns a directory, and nobody else may write there."""
-    writable = place.lstat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return _owned(place) and not (hasattr(os, "getuid") and writable)
-
-
-def _owned(place: Path) -> bool:
-    """Whether the user owns a directory, as far as the system has owners."""
     found = place.lstat()
     own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-    return stat.S_ISDIR(found.st_mode) and own
+    return stat.S_ISDIR(found.st_mode) and own and not _others_may_write(found)
+
+
+def _is_safe(parent: Path) -> bool:
+    """Whether nobody but the user and root can change what a directory's entries are."""
+    found = parent.stat()
+    if hasattr(os, "getuid") and found.st_uid not in (0, os.getuid()):
+        return False
+    return not _others_may_write(found) or bool(found.st_mode & stat.S_ISVTX)
+
+
+def _others_may_write(found: os.stat_result) -> bool:
+    return hasattr(os, "getuid") and bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _prune(home: Path) -> None:
