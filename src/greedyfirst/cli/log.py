@@ -29,6 +29,9 @@ def check_log(
     anchor_key: Annotated[
         Path | None, typer.Option(help="A file with the secret that signed them.")
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="As it always is; for scripts that say so.")
+    ] = True,
 ) -> None:
     """Read the whole log, check its seals, and make the last decisions again.
 

@@ -97,6 +97,7 @@ def serve(
         _check_anchors(path, anchors)
     SqliteLog(path).close()  # make it where it is not there
     reached_as = [*names, *(() if host in LOOPBACK else (host,))]
+    reached_as += ["a service behind a proxy"] if proxies else []
     access = Access(lambda: all_keys(path), needed=bool(reached_as))
     add_one = f"greedyfirst keys add NAME --role admin --db {path}"
     if not access.in_use and reached_as:

@@ -80,8 +80,10 @@ def test_a_service_that_had_keys_starts_closed(keyed: TestClient[Any], path: Pat
     assert Access(lambda: all_keys(path)).caller(None) is None
 
 
-@pytest.mark.parametrize("how", [["--name", "trial.example"], ["--host", "0.0.0.0"]])
-def test_a_name_or_another_address_needs_keys(path: Path, how: list[str]) -> None:
+@pytest.mark.parametrize(
+    "how", [["--name", "trial.example"], ["--host", "0.0.0.0"], ["--proxy", "127.0.0.1"]]
+)
+def test_a_name_a_proxy_or_another_address_needs_keys(path: Path, how: list[str]) -> None:
     told = str(run("serve", "--db", path, "--port", 1, *how).exception)
     assert "can be reached from elsewhere, which needs keys" in told
 
