@@ -17,7 +17,7 @@ from greedyfirst.agent import Agent
 from greedyfirst.service.errors import UnavailableError
 from greedyfirst.service.http.middleware import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
-from greedyfirst.service.state import reports, restoring
+from greedyfirst.service.state import history, restoring
 from greedyfirst.service.workers import LIMITS, Limit, Workers
 
 KEYS = [
@@ -152,7 +152,7 @@ def test_pages_of_wide_policies_hold_no_request(
         async with at_once(path, access=Access(lambda: KEYS)) as (client, service):
             await made(client)
             service.deployments["dose"].report = None
-            monkeypatch.setattr(reports, "MOST_AT_ONCE", 0)
+            monkeypatch.setattr(history, "MOST_AT_ONCE", 0)
             monkeypatch.setattr(Agent, "diversity", slow)
             shown = [asyncio.ensure_future(client.get(url)) for _ in range(3)]
             while not gate.entered.acquire(blocking=False):
@@ -181,10 +181,43 @@ def test_a_report_made_in_a_thread_is_the_same(path: Path, monkeypatch: pytest.M
                 )
                 reward = f"/v1/decisions/{decided.json()['decision_id']}/reward"
                 assert (await client.put(reward, json={"value": 1.5})).status_code == 200
-                monkeypatch.setattr(reports, "MOST_AT_ONCE", 10**9)
+                monkeypatch.setattr(history, "MOST_AT_ONCE", 10**9)
                 at_once_made = (await client.get(url)).json()
                 service.deployments["dose"].report = None
-                monkeypatch.setattr(reports, "MOST_AT_ONCE", 0)
+                monkeypatch.setattr(history, "MOST_AT_ONCE", 0)
                 assert (await client.get(url)).json() == at_once_made
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_rewards_of_many_features_wait_for_no_report(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Points of the history then have pulls, and no numbers of diversity; the page says so."""
+    monkeypatch.setattr(history, "MOST_AT_ONCE", 0)
+    reports: list[int] = []
+    diversity = Agent.diversity
+    monkeypatch.setattr(Agent, "diversity", lambda agent: reports.append(1) or diversity(agent))
+
+    async def run() -> None:
+        async with at_once(path, access=Access(lambda: KEYS)) as (client, service):
+            await made(client)
+            asked = len(reports)
+            for value in (1.5, 2.5):
+                decided = await client.post(
+                    "/v1/policies/dose/decisions", json={"context": CONTEXT}
+                )
+                reward = f"/v1/decisions/{decided.json()['decision_id']}/reward"
+                assert (await client.put(reward, json={"value": value})).status_code == 200
+            assert len(reports) == asked
+            points = service.deployments["dose"].history.points
+            assert [sum(point.pulls) for point in points[-2:]] == [
+                len(points) - 1,
+                len(points),
+            ]
+            assert points[-1].min_eigenvalues == points[-1].thresholds == []
+            page = await client.get("/policies/dose")
+            assert "Not drawn over time for so many features" in page.text
+            assert 'data-chart="diversity"' not in page.text
 
     asyncio.run(asyncio.wait_for(run(), 60))

@@ -14,6 +14,7 @@ from greedyfirst.service.http import views
 from greedyfirst.service.http.messages import DiversityView
 from greedyfirst.service.log import events
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.history import wide
 
 _AUDIT_ROWS = 20
 _MOST_CHARTS = 12
@@ -46,6 +47,7 @@ def render(
         since=_raised(service, policy) if diversity.open_alarms else {},
         standings={arm.name: standing.arm_standing(arm, diversity) for arm in diversity.arms},
         charts=_charted(diversity),
+        drawn=not wide(deployment.agent),
         history=history_rows(deployment.history),
         audit=audit[:_AUDIT_ROWS],
         older=audit[_AUDIT_ROWS - 1].number if len(audit) > _AUDIT_ROWS else None,

@@ -11,10 +11,21 @@ from msgspec import Struct
 from greedyfirst.agent import Agent
 
 MOST_POINTS = 256
+#: Arms × features³ up to which an agent's report of diversity takes some milliseconds.
+MOST_AT_ONCE = 2_000_000
+
+
+def wide(agent: Agent) -> bool:
+    """Whether a report of its diversity would keep requests waiting."""
+    return agent.n_arms * agent.n_features**3 > MOST_AT_ONCE
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """Where things stood after ``rewards`` rewards; one number per arm that there was."""
+    """Where things stood after ``rewards`` rewards; one number per arm that there was.
+
+    Points of an agent with many features have no eigenvalues and thresholds: with 900 of them, each
+    would stop the service for a second.
+    """
 
     rewards: int
     at: float
@@ -37,16 +48,16 @@ class History(Struct):
         self.reward_sum += reward
         if agent.rewards % self.stride:
             return
-        report = agent.diversity()
+        arms = () if wide(agent) else agent.diversity().arms
         self.points.append(
             Point(
                 rewards=agent.rewards,
                 at=at,
                 decisions=agent.decisions,
                 reward_sum=self.reward_sum,
-                pulls=[arm.pulls for arm in report.arms],
-                min_eigenvalues=[arm.min_eigenvalue for arm in report.arms],
-                thresholds=[arm.threshold if arm.watched else None for arm in report.arms],
+                pulls=agent.pulls.tolist(),
+                min_eigenvalues=[arm.min_eigenvalue for arm in arms],
+                thresholds=[arm.threshold if arm.watched else None for arm in arms],
             )
         )
         if len(self.points) > MOST_POINTS:

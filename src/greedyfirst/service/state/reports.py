@@ -11,21 +11,13 @@ from collections.abc import Callable
 from greedyfirst.agent import Agent
 from greedyfirst.policies.greedy_first import DiversityReport
 from greedyfirst.service.state.deployment import Deployment
-
-#: Arms × features³ of a report that takes some milliseconds.
-MOST_AT_ONCE = 2_000_000
-
-
-def wide(deployment: Deployment) -> bool:
-    """Whether its report would keep requests waiting."""
-    agent = deployment.agent
-    return agent.n_arms * agent.n_features**3 > MOST_AT_ONCE
+from greedyfirst.service.state.history import wide
 
 
 def fresh(deployment: Deployment, version: int) -> bool:
     """Whether a report of this version of the model, or a later one, is at hand or at once."""
     known = deployment.report
-    return not wide(deployment) or (known is not None and known[0] >= version)
+    return not wide(deployment.agent) or (known is not None and known[0] >= version)
 
 
 def making(deployment: Deployment) -> Callable[[], tuple[int, DiversityReport]]:
@@ -37,7 +29,7 @@ def making(deployment: Deployment) -> Callable[[], tuple[int, DiversityReport]]:
 def report_of(deployment: Deployment) -> DiversityReport:
     """The report; of a wide policy the newest that was made, which may be some rewards old."""
     known = deployment.report
-    if known is None or not (wide(deployment) or known[0] == deployment.model_version):
+    if known is None or not (wide(deployment.agent) or known[0] == deployment.model_version):
         known = deployment.model_version, deployment.agent.diversity()
         deployment.report = known
     return known[1]
