@@ -76,7 +76,7 @@ async def made(client: httpx.AsyncClient) -> None:
     ("patched", "url"),
     [
         ((restoring, "recompute"), "/v1/decisions/dose:1/replay"),
-        (("greedyfirst.service.service", "write_parquet"), "/v1/policies/dose/export"),
+        (("greedyfirst.service.read_requests", "write_parquet"), "/v1/policies/dose/export"),
     ],
 )
 def test_long_jobs_hold_no_request_and_have_limits(

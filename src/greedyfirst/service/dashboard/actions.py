@@ -84,7 +84,7 @@ async def correct_reward(
         who, why = forms.signature(fields)
         value, part = _value(fields), fields.get("part", "")
         key = fields.get("key") or forms.new_key()
-        await service.correct(decision_id, value, part, signed(request, who), why, key)
+        await service.admin.correct(decision_id, value, part, signed(request, who), why, key)
     except (InvalidError, ConflictError) as error:
         await service.durable()
         refused = fields | {"problem": _capital(error.sentence)}
@@ -105,7 +105,7 @@ async def erase_features(
         service.decision(decision_id)
         if fields.get("confirmed") != "yes":
             return page(request, "confirm_erasure.html", decision_id=decision_id, fields=fields)
-        await service.erase(decision_id, signed(request, who), why)
+        await service.admin.erase(decision_id, signed(request, who), why)
     except (InvalidError, ConflictError) as error:
         await service.durable()
         refused = fields | {"problem": _capital(error.sentence), "form": "erasure"}
@@ -144,7 +144,7 @@ async def _done(
 ) -> Response[Any]:
     """Do it, and show the policy's page with what was done."""
     key = fields.get("key") or forms.new_key()
-    await service_of(state).administer(policy, action, key)
+    await service_of(state).admin.administer(policy, action, key)
     return Redirect(f"/policies/{policy}?done={quote(key)}", status_code=303)
 
 
@@ -157,7 +157,7 @@ async def _refused(
 ) -> Response[Any]:
     """The policy's page, with what was wrong and what had been entered."""
     service = service_of(state)
-    await service.settled(policy)
+    await service.reading.settled(policy)
     refused = fields | {"problem": _capital(error.sentence)}
     return policy_page.render(request, service, policy, status=error.status, refused=refused)
 

@@ -31,7 +31,7 @@ from greedyfirst.service.http.openapi import document_of
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
     """All policies; one whose schema is being changed stands as before."""
-    settled = {each.name: each for each in await service_of(state).all_settled()}
+    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     policies = [views.policy_view(each) for each in seen(request, settled)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
@@ -47,7 +47,7 @@ async def show_policy(
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)
-    await service.settled(policy)
+    await service.reading.settled(policy)
     return policy_page.render(request, service, policy, done=done, before=before)
 
 
@@ -79,7 +79,7 @@ async def show_decision(
     again = None
     if request.url.path.endswith("/again"):
         with long_job(request):
-            again = await service.recompute(decision_id)
+            again = await service.reading.recompute(decision_id)
     return decision_page.render(request, service, decision_id, again=again)
 
 

@@ -38,7 +38,7 @@ async def answer_clock(state: State, request: Request[Any, Any, Any], body: RawB
     """Say which clock is right after the machine's has jumped."""
     asked = parse(body, ClockRequest)
     service = service_of(state)
-    await service.answer_clock(asked.answer, signed(request, asked.who), asked.why)
+    await service.admin.answer_clock(asked.answer, signed(request, asked.who), asked.why)
     return clock_view(service)
 
 

@@ -43,8 +43,8 @@ from greedyfirst.service.state.specification import Features, Specification
 async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
     """Do what an administrator asks for; the deployment after it."""
     service = service_of(state)
-    await service.administer(policy, action, key)
-    return await service.settled(policy)
+    await service.admin.administer(policy, action, key)
+    return await service.reading.settled(policy)
 
 
 @post(
@@ -60,28 +60,28 @@ async def create_policy(
     service = service_of(state)
     caller = caller_of(request)
     who = caller.name if caller and caller.name else None
-    _, new = await service.create(specification, who)
-    deployment = await service.settled(specification.name)
+    _, new = await service.admin.create(specification, who)
+    deployment = await service.reading.settled(specification.name)
     return Response(views.policy_view(deployment), status_code=201 if new else 200)
 
 
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
     """All policies of the key; one whose schema is being changed stands as before."""
-    settled = {each.name: each for each in await service_of(state).all_settled()}
+    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     return [views.policy_view(each) for each in seen(request, settled)]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])
 async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
     """A policy and how it stands."""
-    return views.policy_view(await service_of(state).settled(policy))
+    return views.policy_view(await service_of(state).reading.settled(policy))
 
 
 @get("/policies/{policy:str}/diversity", guards=[needs("reader")])
 async def diversity(state: State, policy: FromPath[str]) -> DiversityView:
     """How diverse each arm's samples are."""
-    return views.diversity_view(await service_of(state).settled(policy))
+    return views.diversity_view(await service_of(state).reading.settled(policy))
 
 
 @get("/policies/{policy:str}/course", guards=[needs("reader")])
@@ -222,7 +222,9 @@ async def change_schema(
     asked = parse(body, SchemaRequest)
     schema = Features(features=asked.features, intercept=asked.intercept)
     who = signed(request, asked.who)
-    version = await service_of(state).change_schema(policy, schema, asked.backfill, who, asked.why)
+    version = await service_of(state).admin.change_schema(
+        policy, schema, asked.backfill, who, asked.why
+    )
     return SchemaAnswer(policy=policy, schema_version=version)
 
 
@@ -238,7 +240,7 @@ async def audit(
     """What people and the diversity test did, newest first."""
     service = service_of(state)
     await service.durable()
-    return [views.audit_entry(entry) for entry in service.audit(policy, before, limit)]
+    return [views.audit_entry(entry) for entry in service.reading.audit(policy, before, limit)]
 
 
 @get(
@@ -252,7 +254,7 @@ async def export(request: Request[Any, Any, Any], state: State, policy: FromPath
         path = Path(file.name)
     try:
         with long_job(request):
-            await service_of(state).export(policy, path)
+            await service_of(state).reading.export(policy, path)
     except BaseException:
         path.unlink()
         raise
