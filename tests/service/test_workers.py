@@ -15,7 +15,7 @@ from served import CONTEXT, SPECIFICATION, at_once
 
 from greedyfirst.agent import Agent
 from greedyfirst.service.errors import UnavailableError
-from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
 from greedyfirst.service.state import reports, restoring
 from greedyfirst.service.workers import LIMITS, Limit, Workers

@@ -14,14 +14,13 @@ from typing import Any
 from greedyfirst.service.admin_requests import AdminRequests
 from greedyfirst.service.errors import ConflictError, NotFoundError, UnavailableError
 from greedyfirst.service.log import events
-from greedyfirst.service.log.entries import Entry, Head
+from greedyfirst.service.log.entries import Entry, Head, same_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.read_requests import ReadRequests
 from greedyfirst.service.state import rewards
 from greedyfirst.service.state.clock import Clock
-from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save

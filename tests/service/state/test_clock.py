@@ -17,8 +17,8 @@ from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, create, decide, reward, state_of, view
 
 from greedyfirst.service.errors import UnavailableError
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import make_application
-from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.clock import LOOKS, SLEW, TOLERANCE, Clock

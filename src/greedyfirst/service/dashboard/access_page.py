@@ -12,8 +12,8 @@ from litestar.params import QueryParameter
 from greedyfirst.service.dashboard import wording
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import needs
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import needs
 
 _ROWS = 50
 

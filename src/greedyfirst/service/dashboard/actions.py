@@ -14,11 +14,11 @@ from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import decision_page, forms, policy_page
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.errors import ConflictError, InvalidError
+from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import needs, signed
 from greedyfirst.service.log import events
 from greedyfirst.service.state.administration import Action
-from greedyfirst.service.state.contexts import MOST
+from greedyfirst.service.state.ranges import MOST
 
 
 @post("/policies/{policy:str}", guards=[needs("admin")])

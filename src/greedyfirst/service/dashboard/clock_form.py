@@ -10,10 +10,10 @@ from litestar.datastructures import State
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
+from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import ClockRequest
-from greedyfirst.service.http.middleware import needs, signed
 
 
 @post("/clock", guards=[needs("admin")])

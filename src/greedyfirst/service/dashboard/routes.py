@@ -22,9 +22,9 @@ from greedyfirst.service.dashboard import (
 from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import admit_to_policy, caller_of, needs, seen
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.long_jobs import long_job
-from greedyfirst.service.http.middleware import admit_to_policy, caller_of, needs, seen
 from greedyfirst.service.http.openapi import document_of
 
 

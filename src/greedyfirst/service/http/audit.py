@@ -9,9 +9,9 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import needs
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import AuditEntry, HeadView
-from greedyfirst.service.http.middleware import needs
 
 
 @get("/audit", guards=[needs("admin", of_all_policies=True)])

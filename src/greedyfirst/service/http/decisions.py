@@ -10,6 +10,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, RawBody
 from litestar.types import ASGIApp
 
+from greedyfirst.service.http.access import NEEDS, admit, needs, signed
 from greedyfirst.service.http.bodies import parse, read_body
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
@@ -20,7 +21,6 @@ from greedyfirst.service.http.messages import (
     RewardAnswer,
     RewardRequest,
 )
-from greedyfirst.service.http.middleware import NEEDS, admit, needs, signed
 from greedyfirst.service.http.openapi import body_of, plain_operation
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision

@@ -14,6 +14,7 @@ from litestar.params import FromPath, QueryParameter, RawBody
 from litestar.response import File
 
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import caller_of, needs, seen, signed
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import Key, service_of
 from greedyfirst.service.http.long_jobs import long_job
@@ -31,11 +32,10 @@ from greedyfirst.service.http.messages import (
     SchemaRequest,
     StateRequest,
 )
-from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import body_of
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.state.administration import Action
-from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features, Specification
 
@@ -205,7 +205,7 @@ async def import_history(
 ) -> PolicyView:
     """Learn from decisions that were made elsewhere."""
     asked = parse(body, HistoryRequest)
-    rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in asked.rows)
+    rows = (msgspec.structs.replace(row, context=plain_context(row.context)) for row in asked.rows)
     imported = events.Imported(rows=tuple(rows), who=signed(request, asked.who), why=asked.why)
     return views.policy_view(await _administer(state, policy, imported, key))
 
