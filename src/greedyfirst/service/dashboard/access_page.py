@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, get
 from litestar.datastructures import State
-from litestar.params import QueryParameter
 
 from greedyfirst.service.dashboard import wording
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.http import views
 from greedyfirst.service.http.access import needs
+from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
 
 _ROWS = 50
@@ -22,7 +22,7 @@ _ROWS = 50
 async def access_page(
     request: Request[Any, Any, Any],
     state: State,
-    before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
+    before: Before = None,
 ) -> Response[str]:
     """Keys, without their secrets, and the service's own audit list."""
     service = service_of(state)

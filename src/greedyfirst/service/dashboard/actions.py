@@ -86,11 +86,7 @@ async def correct_reward(
         key = fields.get("key") or forms.new_key()
         await service.admin.correct(decision_id, value, part, signed(request, who), why, key)
     except (InvalidError, ConflictError) as error:
-        await service.durable()
-        refused = fields | {"problem": _capital(error.sentence)}
-        return decision_page.render(
-            request, service, decision_id, status=error.status, refused=refused
-        )
+        return await _decision_refused(request, state, decision_id, error, fields)
     return Redirect(f"/decisions/{quote(decision_id)}#rewards", status_code=303)
 
 
@@ -107,11 +103,8 @@ async def erase_features(
             return page(request, "confirm_erasure.html", decision_id=decision_id, fields=fields)
         await service.admin.erase(decision_id, signed(request, who), why)
     except (InvalidError, ConflictError) as error:
-        await service.durable()
-        refused = fields | {"problem": _capital(error.sentence), "form": "erasure"}
-        return decision_page.render(
-            request, service, decision_id, status=error.status, refused=refused
-        )
+        sent = fields | {"form": "erasure"}
+        return await _decision_refused(request, state, decision_id, error, sent)
     return Redirect(f"/decisions/{quote(decision_id)}", status_code=303)
 
 
@@ -160,6 +153,20 @@ async def _refused(
     await service.reading.settled(policy)
     refused = fields | {"problem": _capital(error.sentence)}
     return policy_page.render(request, service, policy, status=error.status, refused=refused)
+
+
+async def _decision_refused(
+    request: Request[Any, Any, Any],
+    state: State,
+    decision_id: str,
+    error: InvalidError | ConflictError,
+    fields: dict[str, str],
+) -> Response[Any]:
+    """The decision's page likewise."""
+    service = service_of(state)
+    await service.durable()
+    refused = fields | {"problem": _capital(error.sentence)}
+    return decision_page.render(request, service, decision_id, status=error.status, refused=refused)
 
 
 def _capital(sentence: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, Router, get
 from litestar.datastructures import State
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import (
@@ -23,6 +23,7 @@ from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.http import views
 from greedyfirst.service.http.access import admit_to_policy, caller_of, needs, seen
+from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.openapi import document_of
@@ -43,7 +44,7 @@ async def show_policy(
     state: State,
     policy: FromPath[str],
     done: FromQuery[str | None] = None,
-    before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
+    before: Before = None,
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)

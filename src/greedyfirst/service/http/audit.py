@@ -13,14 +13,18 @@ from greedyfirst.service.http.access import needs
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import AuditEntry, HeadView
 
+#: What part of an audit list is asked for.
+Before = Annotated[
+    int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
+
 
 @get("/audit", guards=[needs("admin", of_all_policies=True)])
 async def service_audit(
     state: State,
-    before: Annotated[
-        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: Before = None,
+    limit: Limit = 100,
 ) -> list[AuditEntry]:
     """What happened with keys, sign-ins, refused requests and backups, newest first."""
     service = service_of(state)

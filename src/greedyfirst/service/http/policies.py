@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Request, Response, get, post, put
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State
-from litestar.params import FromPath, QueryParameter, RawBody
+from litestar.params import FromPath, RawBody
 from litestar.response import File
 
 from greedyfirst.service.http import views
 from greedyfirst.service.http.access import caller_of, needs, seen, signed
+from greedyfirst.service.http.audit import Before, Limit
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import Key, service_of
 from greedyfirst.service.http.long_jobs import long_job
@@ -232,10 +233,8 @@ async def change_schema(
 async def audit(
     state: State,
     policy: FromPath[str],
-    before: Annotated[
-        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: Before = None,
+    limit: Limit = 100,
 ) -> list[AuditEntry]:
     """What people and the diversity test did, newest first."""
     service = service_of(state)
