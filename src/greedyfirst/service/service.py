@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from greedyfirst.service.admin_requests import AdminRequests
@@ -219,13 +220,13 @@ class DecisionService:
         """Choose an arm; the same key and body get the same answer."""
         journal, deployment = self.working(), self.found(name)
         at = self.expire(journal, deployment)
-        eligible = None if eligible_arms is None else tuple(eligible_arms)
-        known = journal.sent_before(
-            name, key, lambda event: _asked_the_same(event, context, eligible)
-        )
-        if isinstance(known, Decided):
-            await journal.durable()
-            return known.answer
+        if key is not None:
+            eligible = None if eligible_arms is None else tuple(eligible_arms)
+            is_same = partial(_asked_the_same, context=context, eligible=eligible)
+            known = journal.sent_before(name, key, is_same)
+            if isinstance(known, Decided):
+                await journal.durable()
+                return known.answer
         deployment.check_running()
         with journal.changing():
             decided = deployment.decide(context, eligible_arms, at)
