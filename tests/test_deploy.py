@@ -16,8 +16,8 @@ import yaml
 from litestar.testing import TestClient
 
 from greedyfirst.cli import app
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import make_application
-from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 

@@ -14,8 +14,8 @@ from html.parser import HTMLParser
 
 from litestar.testing import TestClient
 
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.http.application import make_application
-from greedyfirst.service.http.middleware import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService

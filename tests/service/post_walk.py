@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from served import at_once
 
-from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
 from support.walks import note
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 from litestar.testing import TestClient
 
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import make_application
-from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state import clock as clocks

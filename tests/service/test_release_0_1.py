@@ -17,7 +17,7 @@ from litestar.testing import TestClient
 from served import BY, Clock, running
 
 from greedyfirst.cli import main
-from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_file import IS_AUDITED
 from greedyfirst.service.log.sqlite_log import SqliteLog

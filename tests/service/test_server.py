@@ -19,7 +19,7 @@ import pytest
 from served import CONTEXT, SPECIFICATION, Start, create, decide, reward
 
 from greedyfirst.cli import main
-from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.sqlite_log import SqliteLog
 

@@ -15,7 +15,7 @@ from served import CONTEXT, SPECIFICATION, at_once
 
 from greedyfirst.agent import Agent
 from greedyfirst.service.errors import UnavailableError
-from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.log.access_keys import AccessKey
 from greedyfirst.service.state import history, restoring
 from greedyfirst.service.workers import LIMITS, Limit, Workers
@@ -76,7 +76,7 @@ async def made(client: httpx.AsyncClient) -> None:
     ("patched", "url"),
     [
         ((restoring, "recompute"), "/v1/decisions/dose:1/replay"),
-        (("greedyfirst.service.service", "write_parquet"), "/v1/policies/dose/export"),
+        (("greedyfirst.service.read_requests", "write_parquet"), "/v1/policies/dose/export"),
     ],
 )
 def test_long_jobs_hold_no_request_and_have_limits(

@@ -10,7 +10,7 @@ import typer
 
 from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
 from greedyfirst.cli.policy_option import policy_of
-from greedyfirst.cli.table_options import Categorical, Drop, Impute
+from greedyfirst.cli.table_options import Categorical, Drop, Impute, InterceptOrNot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,9 +51,7 @@ def evaluate(
     ] = None,
     drop: Drop = None,
     categorical: Categorical = None,
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="A column of ones.")
-    ] = True,
+    intercept: InterceptOrNot = True,
     standardise: Annotated[
         bool,
         typer.Option("--standardise/--as-is", help="Give numbers mean 0 and variance 1, or not."),

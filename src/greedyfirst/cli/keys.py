@@ -38,7 +38,7 @@ def add_key(
 ) -> None:
     """Make a key and show it, once; only its hash is kept."""
     need_extra()
-    from greedyfirst.service.http.middleware import ROLES, hashed, new_key
+    from greedyfirst.service.http.access import ROLES, hashed, new_key
     from greedyfirst.service.log import access_keys
     from greedyfirst.service.log.sqlite_log import SqliteLog
     from greedyfirst.validation import choice
@@ -74,7 +74,7 @@ def rotate_key(
 ) -> None:
     """Give a key a new secret and show it, once; the old one is good no more."""
     need_extra()
-    from greedyfirst.service.http.middleware import hashed, new_key
+    from greedyfirst.service.http.access import hashed, new_key
     from greedyfirst.service.log import access_keys
 
     key = new_key()

@@ -20,6 +20,7 @@ from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
     Impute,
+    InterceptOrNot,
     NoHeader,
     Normalise,
     Standardise,
@@ -44,9 +45,7 @@ def replay(
     ] = None,
     drop: Drop = None,
     categorical: Categorical = None,
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="A column of ones.")
-    ] = True,
+    intercept: InterceptOrNot = True,
     standardise: Standardise = False,
     normalise: Normalise = False,
     impute: Impute = None,

@@ -11,6 +11,10 @@ Categorical = Annotated[
     list[str] | None, typer.Option(help="A column of numbers that are categories; repeat it.")
 ]
 Intercept = Annotated[bool, typer.Option("--intercept", help="Add a column of ones.")]
+#: For commands that add it unless they are told not to.
+InterceptOrNot = Annotated[
+    bool, typer.Option("--intercept/--no-intercept", help="A column of ones.")
+]
 Standardise = Annotated[
     bool, typer.Option("--standardise", help="Give numbers mean 0 and variance 1.")
 ]

@@ -83,7 +83,7 @@ class Trial:
         """All days, one after the other."""
         await self._service.start()
         try:
-            await self._service.create(SPECIFICATION)
+            await self._service.admin.create(SPECIFICATION)
             for day in range(DAYS):
                 await self._day(self._end - (DAYS - day) * DAY)
             self._now = self._end

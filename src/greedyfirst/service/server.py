@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from greedyfirst.service.connections import Connections, allowed, open_connections
 from greedyfirst.service.errors import DamagedLogError
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
-from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.anchors import AnchorFile

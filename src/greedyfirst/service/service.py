@@ -1,4 +1,4 @@
-"""The decision service behind HTTP: what each request does.
+"""The decision service behind HTTP: decisions, rewards, and what is common to all requests.
 
 Requests run one after the other on the event loop. Each checks once that the log can be written,
 changes the state, adds its events to the journal, and is answered when they are on disk.
@@ -6,58 +6,35 @@ changes the state, adds its events to the journal, and is answered when they are
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import numpy as np
-from msgspec.structs import replace
-
-from greedyfirst.service.errors import (
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-    RequestError,
-    UnavailableError,
-)
+from greedyfirst.service.admin_requests import AdminRequests
+from greedyfirst.service.errors import ConflictError, NotFoundError, UnavailableError
 from greedyfirst.service.log import events
-from greedyfirst.service.log.decision_view import DecisionView, decision_view
-from greedyfirst.service.log.entries import Entry, Head
+from greedyfirst.service.log.entries import Entry, Head, same_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.log.export import write_parquet
 from greedyfirst.service.log.journal import Journal
 from greedyfirst.service.log.log import Log
-from greedyfirst.service.state import (
-    administration,
-    corrections,
-    erasure,
-    relearning,
-    reports,
-    restoring,
-    rewards,
-)
+from greedyfirst.service.read_requests import ReadRequests
+from greedyfirst.service.state import rewards
 from greedyfirst.service.state.clock import Clock
-from greedyfirst.service.state.contexts import same_context
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.deployments import Deployments
 from greedyfirst.service.state.snapshots import save
-from greedyfirst.service.state.specification import Features, Specification
 from greedyfirst.service.state.timekeeping import LONGEST_PAUSE, Timekeeping
 from greedyfirst.service.workers import Workers
 
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
 _STEP = re.compile(r"([1-9][0-9]{0,17})(-[0-9a-f]{6})?", re.ASCII)
-_OTHER_REQUEST = "Idempotency-Key was used for another request"
 
 
 class DecisionService:
-    """What requests ask for.
+    """What callers with the role decider ask for; ``admin`` and ``reading`` have the rest.
 
     Every method that changes something is a coroutine: it returns when the change is on disk. After
     a failure of the disk everything is refused with :class:`UnavailableError` until the log can be
@@ -80,38 +57,38 @@ class DecisionService:
         clock: Clock | None = None,
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
-        self._running = Deployments(open_log)
+        self.running = Deployments(open_log)
         self._clock = Clock() if clock is None else clock
-        self._timekeeping = Timekeeping(
-            self._clock, self._running, now=self._now, longest_pause=longest_pause
+        self.timekeeping = Timekeeping(
+            self._clock, self.running, now=self.now, longest_pause=longest_pause
         )
         #: Deployments that a thread works on.
-        self._busy: set[str] = set()
+        self.busy: set[str] = set()
         self.workers = Workers()
-        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.admin, self.reading = AdminRequests(self), ReadRequests(self)
 
     async def start(self) -> None:
         """Open the log, restore every deployment, and begin to look after them."""
-        await self._running.start(self._timekeeping.opened, self._look_after)
+        await self.running.start(self.timekeeping.opened, self._look_after)
 
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
-        await self._running.stop()
+        await self.running.stop()
         self.workers.close()
 
     def _look_after(self, journal: Journal) -> None:
         """Every second: look at the clock, and end waits that are over."""
-        self._timekeeping.look(journal)
+        self.timekeeping.look(journal)
         for name, deployment in list(self.deployments.items()):
-            if name not in self._busy:
-                self._expire(journal, deployment)
+            if name not in self.busy:
+                self.expire(journal, deployment)
 
     # ---------------------------------------------------------------- common to all requests
 
     @property
     def ready(self) -> bool:
         """Whether requests can be answered."""
-        return self._running.ready
+        return self.running.ready
 
     @property
     def clock(self) -> Clock:
@@ -121,26 +98,26 @@ class DecisionService:
     @property
     def restore_seconds(self) -> float:
         """How long making the state from the log took, last time."""
-        return self._running.restore_seconds
+        return self.running.restore_seconds
 
     @property
     def wal_bytes(self) -> int | None:
         """Bytes of the log's write-ahead file; None while the log is closed."""
-        return self._running.journal.log.wal_bytes() if self._running.journal else None
+        return self.running.journal.log.wal_bytes() if self.running.journal else None
 
     @property
     def clock_question(self) -> str | None:
         """What a person has to say about the machine's clock, None if nothing."""
-        return self._timekeeping.question
+        return self.timekeeping.question
 
     @property
     def deployments(self) -> dict[str, Deployment]:
         """All deployments by name."""
-        return self._running.by_name
+        return self.running.by_name
 
     def head(self) -> Head | None:
         """The end of the log on disk; None while it is closed."""
-        journal = self._running.journal
+        journal = self.running.journal
         return None if journal is None else journal.log.head()
 
     def warnings(self) -> list[str]:
@@ -152,11 +129,11 @@ class DecisionService:
             found.append(f"{policies} decisions that differ from the log when they are made again")
         return found
 
-    def _working(self) -> Journal:
+    def working(self) -> Journal:
         """The readiness check of a request; the journal to record its events in."""
-        journal = self._running.journal
+        journal = self.running.journal
         if journal is None:
-            why = f" ({self._running.problem})" if self._running.problem else ""
+            why = f" ({self.running.problem})" if self.running.problem else ""
             raise UnavailableError(f"nothing can be recorded at the moment{why}; try again")
         if journal.failure is not None:
             raise UnavailableError(
@@ -164,29 +141,39 @@ class DecisionService:
             )
         return journal
 
-    def _found(self, name: str) -> Deployment:
-        if name in self._busy:
+    def found(self, name: str) -> Deployment:
+        """The deployment of this name; an error while a thread works on it."""
+        if name in self.busy:
             raise UnavailableError(f"policy {name} is being made ready; try again soon")
-        deployment = self._running.by_name.get(name)
+        deployment = self.running.by_name.get(name)
         if deployment is None:
             raise NotFoundError(f"there is no policy {name!r}")
         return deployment
 
-    def _now(self) -> float:
+    def now(self) -> float:
         """The time, which goes back only if a person says so."""
-        running, clock = self._running, self._clock
+        running, clock = self.running, self._clock
         running.latest = max(running.latest, clock.base + clock.passing())
         return running.latest
 
-    def _expire(self, journal: Journal, deployment: Deployment) -> float:
+    @contextmanager
+    def making_ready(self, name: str) -> Iterator[None]:
+        """Refuse requests to a deployment while a thread works on it."""
+        self.busy.add(name)
+        try:
+            yield
+        finally:
+            self.busy.discard(name)
+
+    def expire(self, journal: Journal, deployment: Deployment) -> float:
         """End a deployment's waits that are over; the time now."""
-        at = self._now()
+        at = self.now()
         if deployment.overdue(at) and not self._clock.holds:
-            with _changing(journal):
-                self._record(journal, deployment, at, rewards.expire(deployment, at))
+            with journal.changing():
+                self.record_events(journal, deployment, at, rewards.expire(deployment, at))
         return at
 
-    def _record(
+    def record_events(
         self,
         journal: Journal,
         deployment: Deployment,
@@ -200,7 +187,7 @@ class DecisionService:
         for event in caused:
             journal.add(event, at=at, policy=name, key=key, erases=erases)
             key = erases = None
-        entries_left = self._running.entries_left
+        entries_left = self.running.entries_left
         left = entries_left.get(name, SNAPSHOT_EVERY) - len(caused)
         if left <= 0:
             size = deployment.agent.buffer.nbytes + 100 * len(deployment.pending)
@@ -210,16 +197,16 @@ class DecisionService:
 
     def record(self, event: AnyEvent, *, key: str | None = None) -> bool:
         """Add an event of the service itself, once per key; False while nothing can be recorded."""
-        journal = self._running.journal
+        journal = self.running.journal
         if journal is None or journal.failure is not None:
             return False
         if key is None or journal.with_key(events.SERVICE, key) is None:
-            journal.add(event, at=self._now(), policy=events.SERVICE, key=key)
+            journal.add(event, at=self.now(), policy=events.SERVICE, key=key)
         return True
 
     async def durable(self) -> None:
         """Wait until everything done so far is on disk: no answer may tell of anything else."""
-        await self._working().durable()
+        await self.working().durable()
 
     # ---------------------------------------------------------------- decisions and rewards
 
@@ -231,45 +218,38 @@ class DecisionService:
         key: str | None = None,
     ) -> Decision:
         """Choose an arm; the same key and body get the same answer."""
-        journal, deployment = self._working(), self._found(name)
-        at = self._expire(journal, deployment)
-        known = _with_key(journal, name, key)
-        if known is None:
-            deployment.check_running()
-            with _changing(journal):
-                decided = deployment.decide(context, eligible_arms, at)
-                self._record(journal, deployment, at, [decided], key)
-            await journal.durable()
-            return decided.answer
-        earlier = known.event
-        if isinstance(earlier, Decided) and earlier.erased:
-            raise ConflictError(f"decision {earlier.answer.decision_id} was erased")
-        eligible = None if eligible_arms is None else tuple(eligible_arms)
-        if (
-            not isinstance(earlier, Decided)
-            or earlier.eligible_arms != eligible
-            or not same_context(earlier.context, context)
-        ):
-            raise InvalidError(_OTHER_REQUEST)
+        journal, deployment = self.working(), self.found(name)
+        at = self.expire(journal, deployment)
+        if key is not None:
+            eligible = None if eligible_arms is None else tuple(eligible_arms)
+            is_same = partial(_asked_the_same, context=context, eligible=eligible)
+            known = journal.sent_before(name, key, is_same)
+            if isinstance(known, Decided):
+                await journal.durable()
+                return known.answer
+        deployment.check_running()
+        with journal.changing():
+            decided = deployment.decide(context, eligible_arms, at)
+            self.record_events(journal, deployment, at, [decided], key)
         await journal.durable()
-        return earlier.answer
+        return decided.answer
 
     async def reward(self, decision_id: str, value: float, part: str = "") -> rewards.Outcome:
         """Take the reward of a decision; what became of it."""
-        journal = self._working()
-        name, step = self._parsed(decision_id)
-        deployment = self._found(name)
-        at = self._expire(journal, deployment)
-        with _changing(journal):
+        journal = self.working()
+        name, step = self.parsed(decision_id)
+        deployment = self.found(name)
+        at = self.expire(journal, deployment)
+        with journal.changing():
             outcome, caused = rewards.reward(deployment, step, part, value, at)
-            self._record(journal, deployment, at, caused)
+            self.record_events(journal, deployment, at, caused)
         await journal.durable()
         return outcome
 
-    def _parsed(self, decision_id: str) -> tuple[str, int]:
+    def parsed(self, decision_id: str) -> tuple[str, int]:
         """Policy and number of a decision that may be there; 404 if its id was never given."""
         name, _, end = decision_id.rpartition(":")
-        deployment, step = self._running.by_name.get(name), _STEP.fullmatch(end)
+        deployment, step = self.running.by_name.get(name), _STEP.fullmatch(end)
         if deployment is None or step is None:
             raise NotFoundError(f"there is no decision {decision_id!r}")
         number = int(step[1])
@@ -283,255 +263,33 @@ class DecisionService:
             raise NotFoundError(f"there is no decision {decision_id!r}{lost}")
         return name, number
 
-    # ---------------------------------------------------------------- administration
-
-    async def create(
-        self, specification: Specification, who: str | None = None
-    ) -> tuple[Deployment, bool]:
-        """Create a deployment; False if it is there already, with the same specification."""
-        self._working()
-        name = specification.name
-        if name in self._busy or name in self.deployments:
-            known = self._found(name)
-            if not self._is_known(specification):
-                raise ConflictError(f"there is another policy named {name!r}")
-            await self.durable()
-            return known, False
-        asked, specification = specification.policy, specification.written_out()
-        specification.check()
-        seed = specification.seed
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-        created = events.Created(specification=specification, seed=seed, asked=asked, who=who)
-        recall = self._running.recall_of(name)
-        with self._held(name):  # in a thread, since it may have to compile the policy
-            try:
-                deployment = await self.workers.run("learn", Deployment.begin, created, recall)
-            except ValueError as error:
-                raise InvalidError(str(error)) from None
-        journal = self._working()
-        journal.add(created, at=self._now(), policy=name)
-        self.deployments[name] = deployment
-        gc.freeze()
-        await journal.durable()
-        return deployment, True
-
-    def _is_known(self, asked: Specification) -> bool:
-        """Whether its policy was created with this specification, as it is or written out."""
-        known = self.deployments[asked.name]
-        recorded = known.specification
-        if known.asked is not None and asked == replace(recorded, policy=known.asked):
-            return True
-        return asked == recorded or asked.written_out() == recorded
-
-    async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
-        """Answer an alarm, change arms, import history; pause, resume or close."""
-        journal, deployment = self._working(), self._found(name)
-        at = self._expire(journal, deployment)
-        known = _with_key(journal, name, key)
-        if known is None:
-            with _changing(journal):
-                action = administration.settled(deployment, action)
-                caused = administration.apply(deployment, action, at)
-                self._record(journal, deployment, at, [action, *caused], key)
-        elif not administration.is_same(known.event, action):
-            raise InvalidError(_OTHER_REQUEST)
-        await journal.durable()
-
-    async def change_schema(
-        self, name: str, schema: Features, backfill: dict[str, Any], who: str, why: str
-    ) -> int:
-        """Change the features and learn everything again; the schema's new version."""
-        journal, deployment = self._working(), self._found(name)
-        self._expire(journal, deployment)
-        administration.check_open(deployment)
-        changed = relearning.change(deployment, schema, backfill, who, why)
-        if changed is not None and relearning.is_cause(deployment, changed):
-            await self._relearn(journal, deployment, changed)
-        elif changed is not None:
-            with _changing(journal):
-                relearning.change_ranges(deployment, changed)
-                self._record(journal, deployment, self._now(), [changed])
-        await self.durable()
-        return deployment.schema_version
-
-    async def correct(
-        self,
-        decision_id: str,
-        value: float | None,
-        part: str,
-        who: str,
-        why: str,
-        key: str | None = None,
-    ) -> None:
-        """Correct a reward, confirm one that was held, or with None declare it void."""
-        journal = self._working()
-        name, step = self._parsed(decision_id)
-        deployment = self._found(name)
-        at = self._expire(journal, deployment)
-        known = _with_key(journal, name, key)
-        if known is not None:
-            if not corrections.is_same(known.event, step, part, value, who, why):
-                raise InvalidError(_OTHER_REQUEST)
-            await journal.durable()
-            return
-        event = corrections.correction(deployment, step, part, value, who, why)
-        if relearning.is_cause(deployment, event):
-            await self._relearn(journal, deployment, event, key)
-        else:
-            with _changing(journal):
-                caused = corrections.apply(deployment, event, at)
-                self._record(journal, deployment, at, [event, *caused], key)
-        await self.durable()
-
-    async def erase(self, decision_id: str, who: str, why: str) -> None:
-        """Erase a person's features from a decision; what it taught is learned no more."""
-        journal = self._working()
-        name, _ = self._parsed(decision_id)
-        deployment = self._found(name)
-        self.decision(decision_id)  # there must be one
-        self._expire(journal, deployment)
-        await journal.durable()
-        about = self.decision(decision_id)
-        written = self.log.head_at(about[0].seq)
-        assert written is not None  # since it is on disk
-        event, body = erasure.erasure(self._found(name), about, written.seal, who, why)
-        erases = about[0].seq, body
-        if relearning.is_cause(deployment, event):
-            await self._relearn(journal, deployment, event, erases=erases)
-        else:
-            with _changing(journal):
-                erasure.book(deployment, event)
-                self._record(journal, deployment, self._now(), [event], erases=erases)
-                journal.keep(name, save(deployment))
-        await self.durable()
-
-    async def _relearn(
-        self,
-        journal: Journal,
-        deployment: Deployment,
-        cause: relearning.Cause,
-        key: str | None = None,
-        erases: tuple[int, bytes] | None = None,
-    ) -> None:
-        """Have everything learned again in a thread, and record what caused that."""
-        name = deployment.name
-        with self._held(name):
-            await journal.durable()
-            past = restoring.past_of(self.log, name)
-            successor = await self.workers.run(
-                "learn", relearning.relearned, deployment, cause, past
-            )
-        journal = self._working()
-        if self.deployments.get(name) is not deployment:
-            raise UnavailableError("the log was opened again meanwhile; try again")
-        with _changing(journal):
-            at = self._now()
-            raised = relearning.adopt(deployment, cause, successor, at)
-            self._record(journal, deployment, at, [cause, *raised], key, erases)
-            journal.keep(name, save(deployment))  # so that a restart need not learn it all again
-
-    async def answer_clock(self, answer: events.ClockAnswer, who: str, why: str) -> None:
-        """Say which clock is right after the machine's has jumped."""
-        journal = self._working()
-        with _changing(journal):
-            self._timekeeping.answer(journal, answer, who, why, self._record)
-        await journal.durable()
-        self._timekeeping.recorded()
-
-    @contextmanager
-    def _held(self, name: str) -> Iterator[None]:
-        """Refuse requests to a deployment while a thread works on it."""
-        self._busy.add(name)
-        try:
-            yield
-        finally:
-            self._busy.discard(name)
-
     # ---------------------------------------------------------------- reading
 
     @property
     def log(self) -> Log:
         """The log, for reading."""
-        return self._working().log
+        return self.working().log
 
     def deployment(self, name: str) -> Deployment:
         """The deployment of this name."""
-        self._working()
-        return self._found(name)
-
-    async def settled(self, name: str) -> Deployment:
-        """The deployment of this name, once all done so far is on disk and in its report."""
-        await self.durable()
-        return await self._reported(self.deployment(name))
-
-    async def all_settled(self) -> list[Deployment]:
-        """All deployments likewise; one whose schema is being changed as it was before."""
-        await self.durable()
-        return [await self._reported(each) for each in list(self.deployments.values())]
-
-    async def _reported(self, deployment: Deployment) -> Deployment:
-        """Have a wide policy's report made in a thread, once for all who wait for it."""
-        wanted = deployment.model_version
-        async with self._reporting[deployment.name]:
-            if not reports.fresh(deployment, wanted):
-                making = reports.making(deployment)
-                deployment.report = await self.workers.run("report", making)
-        return deployment
+        self.working()
+        return self.found(name)
 
     def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
-        journal = self._working()
-        about = journal.about(*self._parsed(decision_id))
+        journal = self.working()
+        about = journal.about(*self.parsed(decision_id))
         if not about:
             raise NotFoundError(f"there is no decision {decision_id!r}")
         return about
 
-    def decision_view(self, decision_id: str) -> DecisionView:
-        """A decision and what came of it."""
-        about = self.decision(decision_id)
-        summed = self._found(about[0].policy).specification.rewards == "sum"
-        return decision_view(about, summed=summed)
 
-    def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
-        """What people and the diversity test did, newest first."""
-        log = self.log
-        self._found(name)
-        return log.audit(name, before, limit)
-
-    def audit_of_service(self, before: int | None, limit: int) -> list[Entry]:
-        """What happened with keys and backups, newest first."""
-        return self.log.audit(events.SERVICE, before, limit)
-
-    async def recompute(self, decision_id: str) -> tuple[Decision, Decision]:
-        """A decision as it was logged, and as the state of that time gives it."""
-        await self.durable()
-        entry = self.decision(decision_id)[0]
-        return await self.workers.run("recompute", restoring.recompute, self.log, entry)
-
-    async def export(self, name: str, path: Path) -> None:
-        """Write all decisions of a deployment and their rewards to a Parquet file."""
-        await self.durable()
-        self.deployment(name)
-        await self.workers.run("export", write_parquet, self.log, name, path)
-
-
-def _with_key(journal: Journal, name: str, key: str | None) -> Entry | None:
-    """The entry of an earlier request with this key."""
-    if key is None:
-        return None
-    if not 1 <= len(key) <= 200:
-        raise InvalidError("Idempotency-Key must have 1 to 200 characters")
-    return journal.with_key(name, key)
-
-
-@contextmanager
-def _changing(journal: Journal) -> Iterator[None]:
-    """Have the state restored from the log where a change to it breaks half-way."""
-    try:
-        yield
-    except RequestError:
-        raise
-    except Exception as error:
-        journal.fail(f"the state has to be made again: {type(error).__name__}")
-        raise
+def _asked_the_same(
+    known: AnyEvent, context: dict[str, Any], eligible: tuple[str, ...] | None
+) -> bool:
+    """Whether an earlier request asked for this decision; an error if it was erased since."""
+    if not isinstance(known, Decided):
+        return False
+    if known.erased:
+        raise ConflictError(f"decision {known.answer.decision_id} was erased")
+    return known.eligible_arms == eligible and same_context(known.context, context)

@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 from dashboard_tools import DRAWN, KEYS, POLICY, chromium, opened_browser, served, wait_for
 
-from greedyfirst.service.http.middleware import hashed
+from greedyfirst.service.http.access import hashed
 from greedyfirst.service.log.access_keys import AccessKey, add_key
 from greedyfirst.service.log.sqlite_log import SqliteLog
 

@@ -194,7 +194,7 @@ def test_an_expected_reward_has_its_standard_error_if_the_model_has_one(tmp_path
             made.put(url, json={"value": number % 5 / 4}).raise_for_status()
         words = Page(made.get("/decisions/dose:3")).words
         service = made.app.state.service
-        deployment, view = service.deployments["dose"], service.decision_view("dose:3")
+        deployment, view = service.deployments["dose"], service.reading.decision_view("dose:3")
         errors = deployment.agent.standard_errors(deployment.encode_past(view.context))
     assert "What is expected today" in words
     assert ("not a confidence interval on data that chose itself" in words) == known
@@ -256,7 +256,7 @@ def test_errors_of_pages_are_pages_and_errors_of_the_api_are_not(dose):
 
 
 def test_a_page_says_when_the_log_fails(dose, monkeypatch):
-    journal = dose.app.state.service._running.journal
+    journal = dose.app.state.service.running.journal
     monkeypatch.setattr(journal, "failure", "disk full")
     answer = dose.get("/policies/dose")
     assert answer.status_code == 503

@@ -15,14 +15,8 @@ from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, Start, at_once, create, decide, reward, view
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.http.middleware import (
-    COOKIE,
-    ROLES,
-    Access,
-    RateLimit,
-    hashed,
-    new_key,
-)
+from greedyfirst.service.http.access import COOKIE, ROLES, Access, hashed, new_key
+from greedyfirst.service.http.middleware import RateLimit
 from greedyfirst.service.log.access_keys import AccessKey, add_key, all_keys, remove_key
 from greedyfirst.service.log.sqlite_log import SqliteLog
 

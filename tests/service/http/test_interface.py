@@ -153,7 +153,7 @@ def test_policies_are_listed_while_one_is_changed(path: Path) -> None:
         async with at_once(path) as (client, service):
             await client.post("/v1/policies", json=SPECIFICATION)
             before = (await client.get("/v1/policies")).json()
-            service._busy.add("dose")
+            service.busy.add("dose")
             assert (await client.get("/v1/policies/dose")).status_code == 503
             assert (await client.get("/v1/policies")).json() == before
             assert (await client.get("/")).status_code == 200

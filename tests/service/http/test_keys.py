@@ -17,9 +17,9 @@ from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide
 from typer.testing import CliRunner
 
 from greedyfirst.cli import app
+from greedyfirst.service.http.access import COOKIE, Access, hashed
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
-from greedyfirst.service.http.middleware import COOKIE, Access, hashed
 from greedyfirst.service.http.sessions import LONGEST, LONGEST_IDLE, Sessions
 from greedyfirst.service.log.access_keys import (
     AccessKey,

@@ -18,7 +18,7 @@ from served import CONTEXT, SPECIFICATION, Start, create, decide
 from test_server import free_port, run, served
 
 from greedyfirst.service import logs
-from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.http.observations import _QUIET
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.access_keys import AccessKey

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from greedyfirst.cli import app
 from greedyfirst.service.errors import DamagedLogError
-from greedyfirst.service.http.middleware import Access, hashed
+from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.log.access_keys import (
     AccessKey,
     add_key,

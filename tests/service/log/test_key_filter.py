@@ -42,7 +42,7 @@ def test_a_key_is_known_after_a_restart_too(tmp_path, restarted):
     async def run():
         service = DecisionService(lambda: SqliteLog(tmp_path / "log.db"))
         await service.start()
-        await service.create(SPECIFICATION)
+        await service.admin.create(SPECIFICATION)
         first = await service.decide("dose", {"age": 1.0}, key="once")
         await service.decide("dose", {"age": 2.0}, key="twice")
         if restarted:

@@ -17,8 +17,8 @@ from litestar.testing import TestClient
 from served import BY, CONTEXT, SPECIFICATION, create, decide, reward, state_of, view
 
 from greedyfirst.service.errors import UnavailableError
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import make_application
-from greedyfirst.service.http.middleware import Access
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.clock import LOOKS, SLEW, TOLERANCE, Clock
@@ -71,7 +71,7 @@ def looked(client: TestClient[Any], service: DecisionService, machine: Machine) 
     """Let so many seconds pass that a lasting difference is told."""
 
     async def look() -> None:
-        journal = service._working()
+        journal = service.working()
         for _ in range(LOOKS):
             machine.pass_(1.0)
             service._look_after(journal)
@@ -329,15 +329,15 @@ def test_an_answer_that_is_not_on_disk_is_no_answer(
         app = make_application(service, access=Access(list))
         async with app.lifespan():
             asked = SPECIFICATION | {"reward_wait": WAIT, "default_reward": 0.0}
-            await service.create(msgspec.convert(asked, Specification))
+            await service.admin.create(msgspec.convert(asked, Specification))
             await service.decide("dose", CONTEXT)
             machine.wall += JUMP
             for _ in range(LOOKS):
-                service._look_after(service._working())
+                service._look_after(service.working())
             await service.durable()
             disk.failing = "write"
             with pytest.raises(UnavailableError):
-                await service.answer_clock("follow", "Ada", "a test")
+                await service.admin.answer_clock("follow", "Ada", "a test")
             disk.failing = None
             while not service.ready:
                 await asyncio.sleep(0.05)

@@ -71,7 +71,7 @@ def test_the_switch_fires_when_it_does_in_simulate_and_once(
     async def run(first: int, last: int) -> list[str]:
         service = DecisionService(lambda: SqliteLog(path))
         await service.start()
-        await service.create(specification)
+        await service.admin.create(specification)
         modes, waiting = [], list[tuple[str, float]]()
         for context, rewards in list(
             zip(problem.tables.contexts, problem.tables.rewards, strict=True)
@@ -85,7 +85,9 @@ def test_the_switch_fires_when_it_does_in_simulate_and_once(
         for late in waiting:
             await service.reward(*late)
         alarms = [
-            entry.event for entry in service.audit("gf", None, 100) if entry.kind == "alarmed"
+            entry.event
+            for entry in service.reading.audit("gf", None, 100)
+            if entry.kind == "alarmed"
         ]
         report = service.deployments["gf"].agent.diversity()
         await service.stop()
@@ -276,7 +278,7 @@ def test_ten_thousand_decisions_come_out_the_same(path: Path) -> None:
     async def run() -> None:
         service = DecisionService(lambda: SqliteLog(path))
         await service.start()
-        await service.create(
+        await service.admin.create(
             Specification(
                 name="p",
                 arms=("a", "b", "c"),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, get
 from litestar.datastructures import State
-from litestar.params import QueryParameter
 
 from greedyfirst.service.dashboard import wording
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import needs
+from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import needs
 
 _ROWS = 50
 
@@ -22,12 +22,12 @@ _ROWS = 50
 async def access_page(
     request: Request[Any, Any, Any],
     state: State,
-    before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
+    before: Before = None,
 ) -> Response[str]:
     """Keys, without their secrets, and the service's own audit list."""
     service = service_of(state)
     await service.durable()
-    found = service.audit_of_service(before, _ROWS + 1)
+    found = service.reading.audit_of_service(before, _ROWS + 1)
     audit = [views.audit_entry(entry) for entry in found]
     now = time.time()
     return page(

@@ -14,11 +14,11 @@ from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import decision_page, forms, policy_page
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.errors import ConflictError, InvalidError
+from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import needs, signed
 from greedyfirst.service.log import events
 from greedyfirst.service.state.administration import Action
-from greedyfirst.service.state.contexts import MOST
+from greedyfirst.service.state.ranges import MOST
 
 
 @post("/policies/{policy:str}", guards=[needs("admin")])
@@ -84,13 +84,9 @@ async def correct_reward(
         who, why = forms.signature(fields)
         value, part = _value(fields), fields.get("part", "")
         key = fields.get("key") or forms.new_key()
-        await service.correct(decision_id, value, part, signed(request, who), why, key)
+        await service.admin.correct(decision_id, value, part, signed(request, who), why, key)
     except (InvalidError, ConflictError) as error:
-        await service.durable()
-        refused = fields | {"problem": _capital(error.sentence)}
-        return decision_page.render(
-            request, service, decision_id, status=error.status, refused=refused
-        )
+        return await _decision_refused(request, state, decision_id, error, fields)
     return Redirect(f"/decisions/{quote(decision_id)}#rewards", status_code=303)
 
 
@@ -105,13 +101,10 @@ async def erase_features(
         service.decision(decision_id)
         if fields.get("confirmed") != "yes":
             return page(request, "confirm_erasure.html", decision_id=decision_id, fields=fields)
-        await service.erase(decision_id, signed(request, who), why)
+        await service.admin.erase(decision_id, signed(request, who), why)
     except (InvalidError, ConflictError) as error:
-        await service.durable()
-        refused = fields | {"problem": _capital(error.sentence), "form": "erasure"}
-        return decision_page.render(
-            request, service, decision_id, status=error.status, refused=refused
-        )
+        sent = fields | {"form": "erasure"}
+        return await _decision_refused(request, state, decision_id, error, sent)
     return Redirect(f"/decisions/{quote(decision_id)}", status_code=303)
 
 
@@ -144,7 +137,7 @@ async def _done(
 ) -> Response[Any]:
     """Do it, and show the policy's page with what was done."""
     key = fields.get("key") or forms.new_key()
-    await service_of(state).administer(policy, action, key)
+    await service_of(state).admin.administer(policy, action, key)
     return Redirect(f"/policies/{policy}?done={quote(key)}", status_code=303)
 
 
@@ -157,9 +150,23 @@ async def _refused(
 ) -> Response[Any]:
     """The policy's page, with what was wrong and what had been entered."""
     service = service_of(state)
-    await service.settled(policy)
+    await service.reading.settled(policy)
     refused = fields | {"problem": _capital(error.sentence)}
     return policy_page.render(request, service, policy, status=error.status, refused=refused)
+
+
+async def _decision_refused(
+    request: Request[Any, Any, Any],
+    state: State,
+    decision_id: str,
+    error: InvalidError | ConflictError,
+    fields: dict[str, str],
+) -> Response[Any]:
+    """The decision's page likewise."""
+    service = service_of(state)
+    await service.durable()
+    refused = fields | {"problem": _capital(error.sentence)}
+    return decision_page.render(request, service, decision_id, status=error.status, refused=refused)
 
 
 def _capital(sentence: str) -> str:

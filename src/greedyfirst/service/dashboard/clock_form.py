@@ -10,10 +10,10 @@ from litestar.datastructures import State
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
+from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import ClockRequest
-from greedyfirst.service.http.middleware import needs, signed
 
 
 @post("/clock", guards=[needs("admin")])
@@ -23,5 +23,5 @@ async def answer_clock(request: Request[Any, Any, Any], state: State) -> Redirec
     body = {name: fields.get(name, "") for name in ("answer", "who", "why")}
     asked = parse(msgspec.json.encode(body), ClockRequest)
     service = service_of(state)
-    await service.answer_clock(asked.answer, signed(request, asked.who), asked.why)
+    await service.admin.answer_clock(asked.answer, signed(request, asked.who), asked.why)
     return Redirect("/", status_code=303)

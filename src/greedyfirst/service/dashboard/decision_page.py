@@ -47,7 +47,7 @@ def render(
     refused: dict[str, str] | None = None,
 ) -> Response[str]:
     """``again`` is the decision as logged and made again, ``refused`` a refused form's fields."""
-    view = service.decision_view(decision_id)
+    view = service.reading.decision_view(decision_id)
     today = None if view.erased else expected_today(service.deployment(view.answer.policy), view)
     return page(
         request,

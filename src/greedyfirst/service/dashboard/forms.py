@@ -15,7 +15,7 @@ from litestar import Request
 from litestar.exceptions import PermissionDeniedException
 
 from greedyfirst.service.errors import InvalidError
-from greedyfirst.service.http.middleware import caller_of
+from greedyfirst.service.http.access import caller_of
 from greedyfirst.service.state.names import check_readable
 
 _SECRET = secrets.token_bytes(32)

@@ -33,7 +33,9 @@ def render(
     """``done`` is the key of a form just taken, ``refused`` the fields of one refused."""
     deployment = service.deployment(policy)
     shown, diversity = views.policy_view(deployment), views.diversity_view(deployment)
-    audit = [views.audit_entry(entry) for entry in service.audit(policy, before, _AUDIT_ROWS + 1)]
+    audit = [
+        views.audit_entry(entry) for entry in service.reading.audit(policy, before, _AUDIT_ROWS + 1)
+    ]
     taken = None if done is None else service.log.with_key(policy, done[:200])
     return page(
         request,
@@ -63,7 +65,7 @@ def render(
 def _raised(service: DecisionService, policy: str) -> dict[str, float]:
     """When each arm's newest alarm was raised, as far as the newest audited entries tell."""
     raised: dict[str, float] = {}
-    for entry in service.audit(policy, None, 100):
+    for entry in service.reading.audit(policy, None, 100):
         if entry.kind == "alarmed":
             event = entry.event
             assert isinstance(event, events.Alarmed)

@@ -11,9 +11,9 @@ from litestar import Request, Response
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import assets, forms, standing, wording
+from greedyfirst.service.http.access import caller_of
 from greedyfirst.service.http.clock import clock_view
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import caller_of
 
 #: Of handlers whose answers are pages.
 PAGE = {"page": True}

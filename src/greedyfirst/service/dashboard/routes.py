@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response, Router, get
 from litestar.datastructures import State
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import (
@@ -22,16 +22,17 @@ from greedyfirst.service.dashboard import (
 from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import admit_to_policy, caller_of, needs, seen
+from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.long_jobs import long_job
-from greedyfirst.service.http.middleware import admit_to_policy, caller_of, needs, seen
 from greedyfirst.service.http.openapi import document_of
 
 
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
     """All policies; one whose schema is being changed stands as before."""
-    settled = {each.name: each for each in await service_of(state).all_settled()}
+    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     policies = [views.policy_view(each) for each in seen(request, settled)]
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
@@ -43,11 +44,11 @@ async def show_policy(
     state: State,
     policy: FromPath[str],
     done: FromQuery[str | None] = None,
-    before: Annotated[int | None, QueryParameter(ge=1, le=2**62)] = None,
+    before: Before = None,
 ) -> Response[str]:
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)
-    await service.settled(policy)
+    await service.reading.settled(policy)
     return policy_page.render(request, service, policy, done=done, before=before)
 
 
@@ -79,7 +80,7 @@ async def show_decision(
     again = None
     if request.url.path.endswith("/again"):
         with long_job(request):
-            again = await service.recompute(decision_id)
+            again = await service.reading.recompute(decision_id)
     return decision_page.render(request, service, decision_id, again=again)
 
 

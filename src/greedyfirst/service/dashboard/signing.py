@@ -12,8 +12,8 @@ from litestar.response import Redirect
 
 from greedyfirst.service.dashboard import forms
 from greedyfirst.service.dashboard.rendering import page
+from greedyfirst.service.http.access import COOKIE, Access, hashed, session_of
 from greedyfirst.service.http.decisions import service_of
-from greedyfirst.service.http.middleware import COOKIE, Access, hashed, session_of
 
 
 @get("/sign-in")

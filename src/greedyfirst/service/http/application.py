@@ -23,18 +23,12 @@ from greedyfirst.service import dashboard
 from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
 from greedyfirst.service.http import audit, clock, decisions, policies
+from greedyfirst.service.http.access import Access, caller_of, needs, reason_of
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
 from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
-from greedyfirst.service.http.middleware import (
-    Access,
-    Middleware,
-    RateLimit,
-    caller_of,
-    needs,
-    reason_of,
-)
+from greedyfirst.service.http.middleware import Middleware, RateLimit
 from greedyfirst.service.http.observations import Observations
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.http.proxies import Proxies

@@ -9,23 +9,27 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import needs
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import AuditEntry, HeadView
-from greedyfirst.service.http.middleware import needs
+
+#: What part of an audit list is asked for.
+Before = Annotated[
+    int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 
 
 @get("/audit", guards=[needs("admin", of_all_policies=True)])
 async def service_audit(
     state: State,
-    before: Annotated[
-        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: Before = None,
+    limit: Limit = 100,
 ) -> list[AuditEntry]:
     """What happened with keys, sign-ins, refused requests and backups, newest first."""
     service = service_of(state)
     await service.durable()
-    return [views.audit_entry(entry) for entry in service.audit_of_service(before, limit)]
+    return [views.audit_entry(entry) for entry in service.reading.audit_of_service(before, limit)]
 
 
 @get("/log/head", guards=[needs("reader")])

@@ -8,10 +8,10 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import RawBody
 
+from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import ClockRequest, ClockView
-from greedyfirst.service.http.middleware import needs, signed
 from greedyfirst.service.http.openapi import body_of
 from greedyfirst.service.service import DecisionService
 
@@ -38,7 +38,7 @@ async def answer_clock(state: State, request: Request[Any, Any, Any], body: RawB
     """Say which clock is right after the machine's has jumped."""
     asked = parse(body, ClockRequest)
     service = service_of(state)
-    await service.answer_clock(asked.answer, signed(request, asked.who), asked.why)
+    await service.admin.answer_clock(asked.answer, signed(request, asked.who), asked.why)
     return clock_view(service)
 
 

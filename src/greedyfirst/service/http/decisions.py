@@ -10,6 +10,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, HeaderParameter, RawBody
 from litestar.types import ASGIApp
 
+from greedyfirst.service.http.access import NEEDS, admit, needs, signed
 from greedyfirst.service.http.bodies import parse, read_body
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.messages import (
@@ -20,7 +21,6 @@ from greedyfirst.service.http.messages import (
     RewardAnswer,
     RewardRequest,
 )
-from greedyfirst.service.http.middleware import NEEDS, admit, needs, signed
 from greedyfirst.service.http.openapi import body_of, plain_operation
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
@@ -113,8 +113,8 @@ async def correct(
     """Correct a reward, confirm one that is held, or declare it void."""
     asked = parse(body, CorrectionRequest)
     service, who = service_of(state), signed(request, asked.who)
-    await service.correct(decision_id, asked.value, asked.part, who, asked.why, key)
-    return service.decision_view(decision_id)
+    await service.admin.correct(decision_id, asked.value, asked.part, who, asked.why, key)
+    return service.reading.decision_view(decision_id)
 
 
 @post(
@@ -128,8 +128,8 @@ async def erase(
     """Erase a person's features from a decision; what it taught is learned no more."""
     asked = parse(body, ErasureRequest)
     service = service_of(state)
-    await service.erase(decision_id, signed(request, asked.who), asked.why)
-    return service.decision_view(decision_id)
+    await service.admin.erase(decision_id, signed(request, asked.who), asked.why)
+    return service.reading.decision_view(decision_id)
 
 
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
@@ -137,7 +137,7 @@ async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView
     """A decision, why it was made, and what came of it."""
     service = service_of(state)
     await service.durable()
-    return service.decision_view(decision_id)
+    return service.reading.decision_view(decision_id)
 
 
 @get("/decisions/{decision_id:str}/replay", guards=[needs("reader")])
@@ -146,7 +146,7 @@ async def replay(
 ) -> ReplayView:
     """Make a decision again from the log."""
     with long_job(request):
-        logged, recomputed = await service_of(state).recompute(decision_id)
+        logged, recomputed = await service_of(state).reading.recompute(decision_id)
     return ReplayView(logged=logged, replayed=recomputed, same=logged == recomputed)
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.http.middleware import Access
+from greedyfirst.service.http.access import Access
 from greedyfirst.service.log.access_keys import changes_after, mark_used
 from greedyfirst.service.log.events import KeyChanged
 

@@ -10,7 +10,7 @@ from typing import Any
 from litestar import Request
 
 from greedyfirst.service.errors import TooManyError
-from greedyfirst.service.http.middleware import caller_of
+from greedyfirst.service.http.access import caller_of
 
 #: Decisions made again, exports, and reports of wide policies.
 MOST = {"reader": 2, "decider": 2, "admin": 4}

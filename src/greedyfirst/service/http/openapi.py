@@ -10,6 +10,7 @@ from litestar import Litestar
 from litestar.openapi.spec import Operation, RequestBody
 from litestar.routes import HTTPRoute
 
+from greedyfirst.service.http.access import needed_role
 from greedyfirst.service.http.messages import (
     AuditEntry,
     ClockView,
@@ -22,7 +23,6 @@ from greedyfirst.service.http.messages import (
     RewardAnswer,
     SchemaAnswer,
 )
-from greedyfirst.service.http.middleware import needed_role
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Request, Response, get, post, put
 from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State
-from litestar.params import FromPath, QueryParameter, RawBody
+from litestar.params import FromPath, RawBody
 from litestar.response import File
 
 from greedyfirst.service.http import views
+from greedyfirst.service.http.access import caller_of, needs, seen, signed
+from greedyfirst.service.http.audit import Before, Limit
 from greedyfirst.service.http.bodies import parse
 from greedyfirst.service.http.decisions import Key, service_of
 from greedyfirst.service.http.long_jobs import long_job
@@ -31,11 +33,10 @@ from greedyfirst.service.http.messages import (
     SchemaRequest,
     StateRequest,
 )
-from greedyfirst.service.http.middleware import caller_of, needs, seen, signed
 from greedyfirst.service.http.openapi import body_of
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.state.administration import Action
-from greedyfirst.service.state.contexts import plain
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features, Specification
 
@@ -43,8 +44,8 @@ from greedyfirst.service.state.specification import Features, Specification
 async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
     """Do what an administrator asks for; the deployment after it."""
     service = service_of(state)
-    await service.administer(policy, action, key)
-    return await service.settled(policy)
+    await service.admin.administer(policy, action, key)
+    return await service.reading.settled(policy)
 
 
 @post(
@@ -60,28 +61,28 @@ async def create_policy(
     service = service_of(state)
     caller = caller_of(request)
     who = caller.name if caller and caller.name else None
-    _, new = await service.create(specification, who)
-    deployment = await service.settled(specification.name)
+    _, new = await service.admin.create(specification, who)
+    deployment = await service.reading.settled(specification.name)
     return Response(views.policy_view(deployment), status_code=201 if new else 200)
 
 
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
     """All policies of the key; one whose schema is being changed stands as before."""
-    settled = {each.name: each for each in await service_of(state).all_settled()}
+    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     return [views.policy_view(each) for each in seen(request, settled)]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])
 async def get_policy(state: State, policy: FromPath[str]) -> PolicyView:
     """A policy and how it stands."""
-    return views.policy_view(await service_of(state).settled(policy))
+    return views.policy_view(await service_of(state).reading.settled(policy))
 
 
 @get("/policies/{policy:str}/diversity", guards=[needs("reader")])
 async def diversity(state: State, policy: FromPath[str]) -> DiversityView:
     """How diverse each arm's samples are."""
-    return views.diversity_view(await service_of(state).settled(policy))
+    return views.diversity_view(await service_of(state).reading.settled(policy))
 
 
 @get("/policies/{policy:str}/course", guards=[needs("reader")])
@@ -205,7 +206,7 @@ async def import_history(
 ) -> PolicyView:
     """Learn from decisions that were made elsewhere."""
     asked = parse(body, HistoryRequest)
-    rows = (msgspec.structs.replace(row, context=plain(row.context)) for row in asked.rows)
+    rows = (msgspec.structs.replace(row, context=plain_context(row.context)) for row in asked.rows)
     imported = events.Imported(rows=tuple(rows), who=signed(request, asked.who), why=asked.why)
     return views.policy_view(await _administer(state, policy, imported, key))
 
@@ -222,7 +223,9 @@ async def change_schema(
     asked = parse(body, SchemaRequest)
     schema = Features(features=asked.features, intercept=asked.intercept)
     who = signed(request, asked.who)
-    version = await service_of(state).change_schema(policy, schema, asked.backfill, who, asked.why)
+    version = await service_of(state).admin.change_schema(
+        policy, schema, asked.backfill, who, asked.why
+    )
     return SchemaAnswer(policy=policy, schema_version=version)
 
 
@@ -230,15 +233,13 @@ async def change_schema(
 async def audit(
     state: State,
     policy: FromPath[str],
-    before: Annotated[
-        int | None, QueryParameter(ge=1, le=2**62, description="Entries before this number.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+    before: Before = None,
+    limit: Limit = 100,
 ) -> list[AuditEntry]:
     """What people and the diversity test did, newest first."""
     service = service_of(state)
     await service.durable()
-    return [views.audit_entry(entry) for entry in service.audit(policy, before, limit)]
+    return [views.audit_entry(entry) for entry in service.reading.audit(policy, before, limit)]
 
 
 @get(
@@ -252,7 +253,7 @@ async def export(request: Request[Any, Any, Any], state: State, policy: FromPath
         path = Path(file.name)
     try:
         with long_job(request):
-            await service_of(state).export(policy, path)
+            await service_of(state).reading.export(policy, path)
     except BaseException:
         path.unlink()
         raise

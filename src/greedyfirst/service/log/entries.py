@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from greedyfirst.service.errors import DamagedLogError
+from greedyfirst.service.errors import DamagedLogError, InvalidError
 from greedyfirst.service.log.events import (
     AnyEvent,
     Decided,
@@ -102,3 +103,25 @@ def seal(before: bytes, entry: Entry) -> bytes:
     head = struct.pack("<qd", entry.seq, entry.at)
     names = f"{entry.policy}\0{entry.key or ''}\0".encode()
     return hashlib.sha256(before + head + names + entry.body).digest()
+
+
+def plain_context(context: dict[str, Any]) -> dict[str, Any]:
+    """A context as the log keeps it: what is learned later must be what was decided on.
+
+    Whole numbers beyond 64 bits become floats; numbers that JSON does not have are refused.
+    """
+    return {name: _plain(name, value) for name, value in context.items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if type(value) is int and 2**63 <= abs(value) < 2**1023:
+        return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidError(f"feature {name!r} must be finite, got {value}")
+    return value
+
+
+def same_context(kept: dict[str, Any], context: dict[str, Any]) -> bool:
+    """Whether a context is the one that was kept; true is not 1 here."""
+    one, other = sorted(kept.items()), sorted(plain_context(context).items())
+    return msgspec.json.encode(one) == msgspec.json.encode(other)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from greedyfirst.service.errors import UnavailableError
+from greedyfirst.service.errors import InvalidError, RequestError, UnavailableError
 from greedyfirst.service.log.entries import Entry
-from greedyfirst.service.log.events import Event
+from greedyfirst.service.log.events import AnyEvent, Event
 from greedyfirst.service.log.log import Log
 
 # 16 MB. With a million keys one new key in 130 is looked up all the same, with a hundred million
@@ -135,6 +135,22 @@ class Journal:
             return None
         return self._by_key.get((policy, key)) or self.log.with_key(policy, key)
 
+    def sent_before(
+        self, policy: str, key: str | None, is_same: Callable[[AnyEvent], bool]
+    ) -> AnyEvent | None:
+        """The event of an earlier request with this key; an error unless it asked for the same."""
+        if key is None:
+            return None
+        if not 1 <= len(key) <= 200:
+            raise InvalidError("Idempotency-Key must have 1 to 200 characters")
+        known = self.with_key(policy, key)
+        if known is None:
+            return None
+        event = known.event
+        if not is_same(event):
+            raise InvalidError("Idempotency-Key was used for another request")
+        return event
+
     def about(self, policy: str, step: int) -> list[Entry]:
         """The entries about a decision."""
         on_its_way = self._by_step.get((policy, step), [])
@@ -205,6 +221,17 @@ class Journal:
             done = self._waiting.popleft()[1]
             if not done.done():
                 done.set_result(None)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Have the state restored from the log where a change to it breaks half-way."""
+        try:
+            yield
+        except RequestError:
+            raise
+        except Exception as error:
+            self.fail(f"the state has to be made again: {type(error).__name__}")
+            raise
 
     def fail(self, reason: str) -> None:
         """Write nothing more; the service opens the log again and restores the state from it."""

@@ -17,8 +17,8 @@ from greedyfirst.service.log.events import (
 )
 from greedyfirst.service.state import rewards
 from greedyfirst.service.state.answers import addressed, note, resolve
-from greedyfirst.service.state.contexts import MOST
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.ranges import MOST
 from greedyfirst.service.state.run_state import Standing
 from greedyfirst.service.state.specification import check_size
 

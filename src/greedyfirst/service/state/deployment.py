@@ -22,18 +22,15 @@ from greedyfirst.links import Identity
 from greedyfirst.policies.greedy_first import DiversityReport
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.state import contexts
 from greedyfirst.service.state.alarm_record import AlarmRecord
 from greedyfirst.service.state.amendments import Amendments
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.ranges import LEAST, MOST, outside
 from greedyfirst.service.state.run_state import Standing
-from greedyfirst.service.state.specification import (
-    Features,
-    PolicyDescription,
-    Specification,
-    check_size,
-)
+from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
+from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
 #: So many places of settled decisions are kept beside as many as there are pending ones.
@@ -113,7 +110,7 @@ class Deployment:
         """A new deployment."""
         specification = created.specification
         encoding = specification.encoding()
-        agent = make_agent(specification, created.seed, encoding)
+        agent = specification.made_agent(created.seed, encoding)
         deployment = cls(specification, agent, recall, encoding)
         deployment.asked = created.asked
         return deployment
@@ -141,9 +138,9 @@ class Deployment:
     def decide(self, context: dict[str, Any], eligible: Sequence[str] | None, at: float) -> Decided:
         """Choose an arm: context, scores, selected arm, event."""
         agent = self.agent
-        context = contexts.plain(context)
+        context = plain_context(context)
         encoded = self.encode(context)
-        held = contexts.outside(self.ranges, context) if self.ranges else ()
+        held = outside(self.ranges, context) if self.ranges else ()
         rewards, parts = agent.explain(encoded)
         expected = rewards.tolist()
         # With a link an expected reward may be finite where what it was made of is not.
@@ -189,7 +186,7 @@ class Deployment:
     def encode(self, context: dict[str, Any]) -> FloatArray:
         """A context as numbers; an error names what is wrong in it."""
         try:
-            return contexts.encode(self.schema, context)
+            return _encoded(self.schema, context)
         except ValueError as error:
             raise InvalidError(str(error).replace("row", "context", 1)) from None
 
@@ -199,7 +196,7 @@ class Deployment:
             known = {feature.name for feature in self.encoding.features}
             filled = self.backfill | context
             context = {name: value for name, value in filled.items() if name in known}
-        return contexts.encode(self.schema, context)
+        return _encoded(self.schema, context)
 
     def overdue(self, at: float) -> bool:
         """Whether the wait of the oldest pending decision is over."""
@@ -229,18 +226,17 @@ class Deployment:
             raise ConflictError(f"arm {arm!r} is the last one that is left") from None
 
 
-def make_agent(specification: Specification, seed: int, encoding: Features) -> Agent:
-    """The agent before its first decision."""
-    feature_names = encoding.schema().feature_names
-    check_size(len(specification.arms), len(feature_names))
-    return Agent(
-        specification.made_policy(),
-        n_arms=len(specification.arms),
-        n_features=len(feature_names),
-        seed=seed,
-        arm_names=specification.arms,
-        feature_names=feature_names,
-    )
+def _encoded(schema: Schema, context: dict[str, Any]) -> FloatArray:
+    """The context as numbers whose squares, and those of their inverses, are finite."""
+    encoded = schema.encode_row(context)
+    for place, value in enumerate(encoded.tolist()):
+        if value and not LEAST <= abs(value) <= MOST:
+            feature = schema.feature_names[place]
+            raise ValueError(
+                f"feature {feature!r} must be 0, or {LEAST:g} to {MOST:g} in size once "
+                f"standardised, got {context[feature]!r}"
+            )
+    return encoded
 
 
 class Pending:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
 from greedyfirst.service.errors import InvalidError
 
-Amount = Annotated[float, Meta(ge=-1e12, le=1e12)]
+#: Sizes of numbers that cannot make estimates overflow.
+LEAST, MOST = 1e-100, 1e12
+Amount = Annotated[float, Meta(ge=-MOST, le=MOST)]
 #: "refuse": a request with such a value gets 422; "hold": a person is asked about the reward.
 Outside = Literal["refuse", "hold"]
 
@@ -42,6 +45,18 @@ class FeatureRange(NamedTuple):
         """The range in a sentence."""
         low, high = (None if abs(end) == float("inf") else end for end in (self.low, self.high))
         return words(low, high)
+
+
+def outside(ranges: Sequence[FeatureRange], context: dict[str, Any]) -> tuple[str, ...]:
+    """The features outside their plausible range; an error where that is to be refused."""
+    found = []
+    for limit in ranges:
+        value = context[limit.name]
+        if not limit.has(value):
+            if limit.outside == "refuse":
+                raise InvalidError(f"feature {limit.name!r} must be {limit.words()}, got {value}")
+            found.append(limit.name)
+    return tuple(found)
 
 
 class RewardRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.log.events import (
     Alarmed,
     AnyEvent,
@@ -23,8 +24,7 @@ from greedyfirst.service.log.events import (
 )
 from greedyfirst.service.state import administration, corrections, erasure, rewards
 from greedyfirst.service.state.answers import LEAVE_OPEN, answer_alone
-from greedyfirst.service.state.contexts import plain
-from greedyfirst.service.state.deployment import Deployment, make_agent
+from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features
 from greedyfirst.validation import FloatArray
 
@@ -63,7 +63,7 @@ def relearned(
     if isinstance(cause, SchemaChanged):
         encoding, version = cause.schema, cause.version
         backfill = backfill | cause.backfill
-    agent = make_agent(specification, before.agent.seed, encoding)
+    agent = specification.made_agent(before.agent.seed, encoding)
     successor = Deployment(specification, agent, before.recall, encoding, version)
     successor.backfill = backfill
     successor.amendments = before.amendments.copied()
@@ -186,7 +186,7 @@ def change(
     before: Deployment, schema: Features, backfill: dict[str, Any], who: str, why: str
 ) -> SchemaChanged | None:
     """The event of a change of features; None if they are so already."""
-    backfill = plain(backfill)
+    backfill = plain_context(backfill)
     schema.check_names()
     _check_backfill(before, schema, backfill)
     if schema == before.encoding and backfill.items() <= before.backfill.items():

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from greedyfirst.agent import Agent
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
 from greedyfirst.policies.description import as_in_release_0_1, describe, from_description
@@ -235,6 +236,19 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         A log of release 0.1 may leave options out: they are those of that release.
         """
         return self._policy(as_in_release_0_1(msgspec.to_builtins(self.policy)))
+
+    def made_agent(self, seed: int, encoding: Features) -> Agent:
+        """The agent before its first decision, with these features."""
+        feature_names = encoding.schema().feature_names
+        check_size(len(self.arms), len(feature_names))
+        return Agent(
+            self.made_policy(),
+            n_arms=len(self.arms),
+            n_features=len(feature_names),
+            seed=seed,
+            arm_names=self.arms,
+            feature_names=feature_names,
+        )
 
     def _policy(self, description: dict[str, Any]) -> Policy:
         """The policy of a description; an error says what is wrong with it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from greedyfirst.validation import number
+
 BOUNDED = "Assumption 1: contexts and parameters are bounded"
 MARGIN = "Assumption 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ C₀κ"
 ALPHA_MARGIN = "Definition 2: P[0 < |x'(β_i - β_j)| ≤ κ] ≤ Cκ^α with α ≥ 0"
@@ -20,3 +22,12 @@ def required_by(assumption: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"{error} ({assumption})") from None
+
+
+def check_lead(h: float, lambda1: float, x_max: float, n_features: int, n_optimal: int) -> None:
+    """Refuse an h or λ₁ that Assumption 4 cannot have: λ₁ is at most x_max²/(d|K_opt|)."""
+    with required_by(POSITIVE):
+        number("h", h, above=0)
+        highest = x_max**2 / (n_features * n_optimal)
+        # Slightly more is allowed: estimates equal to the bound have rounding errors.
+        number("lambda1", lambda1, above=0, at_most=highest * (1 + 1e-12))

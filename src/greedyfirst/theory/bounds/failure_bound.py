@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from greedyfirst.theory.bounds.assumption_errors import BOUNDED, NOISE, POSITIVE, required_by
+from greedyfirst.theory.bounds.assumption_errors import BOUNDED, NOISE, check_lead, required_by
 from greedyfirst.validation import FloatArray, choice, number, whole_number
 
 FORMS = ("printed", "proved")
@@ -80,11 +80,7 @@ class SuccessInputs:
             number("sigma", self.sigma, above=0)
         with required_by(BOUNDED):
             number("x_max", self.x_max, above=0)
-        with required_by(POSITIVE):
-            number("h", self.h, above=0)
-            highest = self.x_max**2 / (self.n_features * self.n_optimal)
-            # Slightly more is allowed: estimates equal to the bound have rounding errors.
-            number("lambda1", self.lambda1, above=0, at_most=highest * (1 + 1e-12))
+        check_lead(self.h, self.lambda1, self.x_max, self.n_features, self.n_optimal)
 
     @property
     def n_optimal(self) -> int:

@@ -37,7 +37,7 @@ from greedyfirst.theory.bounds.assumption_errors import (
     BOUNDED,
     MARGIN,
     NOISE,
-    POSITIVE,
+    check_lead,
     required_by,
 )
 from greedyfirst.theory.bounds.peeling_sum import peeling_sum
@@ -96,11 +96,7 @@ class OLSBanditInputs:
             number("sigma", self.sigma, above=0)
         with required_by(MARGIN):
             number("margin_constant", self.margin_constant, above=0)
-        with required_by(POSITIVE):
-            number("h", self.h, above=0)
-            highest = self.x_max**2 / (self.n_features * self.n_optimal)
-            # Slightly more is allowed: estimates equal to the bound have rounding errors.
-            number("lambda1", self.lambda1, above=0, at_most=highest * (1 + 1e-12))
+        check_lead(self.h, self.lambda1, self.x_max, self.n_features, self.n_optimal)
 
     @property
     def n_optimal(self) -> int:

@@ -1,0 +1,76 @@
+"""What callers with the role reader ask for: policies, decisions, lists, exports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greedyfirst.service.log import events
+from greedyfirst.service.log.decision_view import DecisionView, decision_view
+from greedyfirst.service.log.entries import Entry
+from greedyfirst.service.log.events import Decision
+from greedyfirst.service.log.export import write_parquet
+from greedyfirst.service.state import reports, restoring
+from greedyfirst.service.state.deployment import Deployment
+
+if TYPE_CHECKING:
+    from greedyfirst.service.service import DecisionService
+
+
+class ReadRequests:
+    """What a service can tell about its policies and decisions; nothing is changed."""
+
+    def __init__(self, service: DecisionService) -> None:
+        self._service = service
+        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def settled(self, name: str) -> Deployment:
+        """The deployment of this name, once all done so far is on disk and in its report."""
+        await self._service.durable()
+        return await self._reported(self._service.deployment(name))
+
+    async def all_settled(self) -> list[Deployment]:
+        """All deployments likewise; one whose schema is being changed as it was before."""
+        await self._service.durable()
+        return [await self._reported(each) for each in list(self._service.deployments.values())]
+
+    async def _reported(self, deployment: Deployment) -> Deployment:
+        """Have a wide policy's report made in a thread, once for all who wait for it."""
+        wanted = deployment.model_version
+        async with self._reporting[deployment.name]:
+            if not reports.fresh(deployment, wanted):
+                making = reports.making(deployment)
+                deployment.report = await self._service.workers.run("report", making)
+        return deployment
+
+    def decision_view(self, decision_id: str) -> DecisionView:
+        """A decision and what came of it."""
+        about = self._service.decision(decision_id)
+        summed = self._service.found(about[0].policy).specification.rewards == "sum"
+        return decision_view(about, summed=summed)
+
+    def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
+        """What people and the diversity test did, newest first."""
+        log = self._service.log
+        self._service.found(name)
+        return log.audit(name, before, limit)
+
+    def audit_of_service(self, before: int | None, limit: int) -> list[Entry]:
+        """What happened with keys and backups, newest first."""
+        return self._service.log.audit(events.SERVICE, before, limit)
+
+    async def recompute(self, decision_id: str) -> tuple[Decision, Decision]:
+        """A decision as it was logged, and as the state of that time gives it."""
+        service = self._service
+        await service.durable()
+        entry = service.decision(decision_id)[0]
+        return await service.workers.run("recompute", restoring.recompute, service.log, entry)
+
+    async def export(self, name: str, path: Path) -> None:
+        """Write all decisions of a deployment and their rewards to a Parquet file."""
+        service = self._service
+        await service.durable()
+        service.deployment(name)
+        await service.workers.run("export", write_parquet, service.log, name, path)
