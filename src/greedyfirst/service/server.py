@@ -24,6 +24,7 @@ from greedyfirst.service.connections import Connections, allowed, open_connectio
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
+from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.anchors import AnchorFile
@@ -86,6 +87,7 @@ def serve(
     number("per_second", per_second, above=0)
     number("longest_pause", longest_pause, above=0)
     whole_number("connections", connections, at_least=16)
+    believed = Proxies(proxies) if proxies else None
     path = Path(path)
     anchors = None
     if anchor is not None:
@@ -97,7 +99,7 @@ def serve(
         _check_anchors(path, anchors)
     SqliteLog(path).close()  # make it where it is not there
     reached_as = [*names, *(() if host in LOOPBACK else (host,))]
-    reached_as += ["a service behind a proxy"] if proxies else []
+    reached_as += [] if believed is None else ["a service behind a proxy"]
     access = Access(lambda: all_keys(path), needed=bool(reached_as))
     add_one = f"greedyfirst keys add NAME --role admin --db {path}"
     if not access.in_use and reached_as:
@@ -114,7 +116,7 @@ def serve(
         keys_in=path,
         hosts=hosts,
         per_second=per_second,
-        proxies=proxies,
+        proxies=believed,
         access_log=access_log,
         connections=partial(open_connections, port),
         anchors=anchors,

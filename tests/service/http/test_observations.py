@@ -192,7 +192,7 @@ def test_only_proxies_are_believed_about_the_client(
 
 
 def test_the_rate_limit_is_the_clients_behind_a_proxy(start: Start) -> None:
-    with start(access=ACCESS, proxies=["127.0.0.1"], per_second=0.5) as client:
+    with start(access=ACCESS, proxies=Proxies(["127.0.0.1"]), per_second=0.5) as client:
         app = client.app.asgi_handler
         asked = {"X-Forwarded-For": "203.0.113.1"}
 

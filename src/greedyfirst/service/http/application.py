@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def make_application(
     per_second: float = PER_SECOND,
     most_bytes: int = MOST_BYTES,
     body_seconds: float = BODY_SECONDS,
-    proxies: Sequence[str] = (),
+    proxies: Proxies | None = None,
     access_log: bool = False,
     connections: Callable[[], int | None] = lambda: None,
 ) -> Litestar:
@@ -244,6 +244,6 @@ def make_application(
         trail.refused,
         service.head,
         observations,
-        Proxies(proxies) if proxies else None,
+        proxies,
     )
     return app
