@@ -112,3 +112,22 @@ def test_bad_questions_are_refused(policy, options, sentence):
     agent = Agent(policy, n_arms=2, n_features=2)
     with pytest.raises(ValueError, match=sentence):
         agent.intervals(np.eye(2), **options)
+
+
+def test_rewards_that_are_all_alike_tell_nothing_of_the_noise():
+    """Twenty people without a click do not prove that nobody ever clicks."""
+    rng = np.random.default_rng(0)
+    agent = Agent(Greedy(), n_arms=2, n_features=2)
+    agent.update_many(rng.normal(size=(20, 2)), np.arange(20) % 2, np.zeros(20))
+    unknown, known = (agent.intervals([[1.0, 0.0], [0.0, 0.0]], sigma=s) for s in (None, 0.5))
+    assert (unknown.low == -np.inf).all()
+    assert (unknown.high == np.inf).all()
+    assert (known.high[0] > 0.1).all()
+    assert np.isfinite(known.high).all()
+
+
+@pytest.mark.parametrize("arm", [2, -1, "new", 0.0])
+def test_a_difference_with_an_arm_that_there_is_not_is_refused(arm):
+    found = Agent(Greedy(), n_arms=2, n_features=2).intervals(np.eye(2), sigma=1.0)
+    with pytest.raises(ValueError, match="other must be a whole number at least 0 and at most 1"):
+        found.difference(0, arm)

@@ -113,3 +113,19 @@ def test_the_shops_thompson_policy_is_found_from_the_random_log(campaign, run, t
     found = pd.read_csv(tmp_path / f"{campaign}-random-evaluation.csv")
     assert len(found) == 4
     assert ((found["low"] <= truth) & (truth <= found["high"])).all()
+
+
+def test_a_constant_in_all_rewards_costs_no_digits(log, run, tmp_path):
+    """An interval is readable also where rewards are large: not 1000 to 1000."""
+    frame = pd.read_csv(log)
+    frame.assign(outcome=frame["outcome"] + 1000).to_csv(tmp_path / "large.csv", index=False)
+    _, plain, _ = run(log, *NAMED, "--always", "high")
+    _, large, _ = run("large.csv", *NAMED, "--always", "high")
+
+    def gain(said):
+        return next(line for line in said.splitlines() if "doubly robust" in line).split("│")[-2]
+
+    assert gain(large) == gain(plain)
+    interval = next(line for line in large.splitlines() if "doubly robust" in line).split("│")[-3]
+    low, high = map(float, interval.split(" to "))
+    assert 0.1 < high - low < 1.0

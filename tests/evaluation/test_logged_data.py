@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from greedyfirst.evaluation import LoggedData, evaluate
+from greedyfirst.evaluation import LoggedData, always, evaluate
 
 GOOD = {
     "contexts": np.ones((4, 2)),
@@ -86,3 +86,22 @@ def test_an_unknown_column_is_told_with_names_like_it():
 def test_bad_questions_are_refused(target, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         evaluate(LoggedData(**GOOD), target, **options)
+
+
+def test_an_experiment_without_contexts_is_one_of_the_intercept():
+    """Then all but the plain inverse propensity estimate are the arm's mean."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"arm": rng.choice(["a", "b"], 200), "y": rng.normal(size=200), "p": 0.5})
+    log = LoggedData.from_table(frame, arm="arm", reward="y", propensity="p")
+    assert (log.contexts == np.ones((200, 1))).all()
+    mean = frame[frame["arm"] == "b"]["y"].mean()
+    made = evaluate(log, always(log, "b")).estimates["self-normalised"]
+    assert made.value == pytest.approx(mean, rel=1e-12)
+    with pytest.raises(ValueError, match="no column is left as a feature"):
+        LoggedData.from_table(frame, arm="arm", reward="y", propensity="p", intercept=False)
+
+
+def test_a_probability_in_percent_is_told_by_column_and_row():
+    frame = pd.DataFrame({"arm": ["a", "b"], "y": [0.0, 1.0], "p": [0.5, 50.0], "x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"^column 'p', data row 2 must be above 0 and at most 1"):
+        LoggedData.from_table(frame, arm="arm", reward="y", propensity="p")

@@ -105,3 +105,10 @@ def test_shares_of_another_log_by_a_column():
         shares_of(frame, other[other["at"] == 1], log, arm="arm", by=["at"])
     with pytest.raises(ValueError, match=r"^arm 'z' of the other log is not among those"):
         shares_of(frame, other.assign(arm="z"), log, arm="arm")
+
+
+def test_few_ordinary_rewards_are_called_rows():
+    """Only of rare rewards is it said that few stand out."""
+    found = evaluate(make_log(0, 20), target_probabilities)
+    assert found.sentences()[0].startswith("The log has too few rows to tell")
+    assert "stand out" not in " ".join(found.sentences())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from greedyfirst import GLMGreedy, Greedy, GreedyFirst, Oracle
+from greedyfirst import GLMGreedy, Greedy, GreedyFirst, Oracle, ThompsonSampling
 from greedyfirst.planning import given_effects, normal_population, plan_trial, random_effects
 from greedyfirst.planning.measures import Measures
 from greedyfirst.planning.plan import ADAPTIVE, FIXED, MEANINGS
@@ -18,7 +18,16 @@ from greedyfirst.planning.summary import (
     quantile,
     summarise,
 )
-from greedyfirst.planning.wording import answer, assumptions, method, policy_text, precision
+from greedyfirst.planning.wording import (
+    COSTS,
+    LEARNED,
+    answer,
+    assumptions,
+    method,
+    policy_text,
+    precision,
+    terminal_tables,
+)
 
 POPULATION = normal_population(2)
 EFFECTS = random_effects(POPULATION, n_arms=2, effect=0.5)
@@ -200,3 +209,23 @@ def test_equal_arms_need_a_width():
     effects = given_effects(POPULATION, [[1.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
     with pytest.raises(ValueError, match=r"^width must be"):
         plan_trial(POPULATION, effects)
+
+
+def test_small_numbers_cut_no_heading_and_no_column():
+    """Widths such as 0.000813 take room, and so does the longest name of a policy."""
+    shown = terminal_tables(
+        plan_trial(
+            normal_population(1),
+            random_effects(normal_population(1), n_arms=2, effect=0.0005),
+            noise=0.001,
+            policy=ThompsonSampling(prior_covariance="auto"),
+            people=[50, 1000],
+            trials=2,
+        )
+    )
+    assert "…" not in shown
+    for word in " ".join([*LEARNED.values(), *COSTS.values()]).split():
+        assert word in shown
+    edges = [line[-1] for line in shown.splitlines() if line[0] in "┃│"]
+    assert edges
+    assert {*edges} <= {"┃", "│"}

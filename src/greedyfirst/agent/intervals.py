@@ -29,7 +29,7 @@ import numpy as np
 from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.models.linear_part import linear_part
-from greedyfirst.validation import FloatArray, number, wrong
+from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 if TYPE_CHECKING:
     from greedyfirst.agent.agent import Agent
@@ -45,7 +45,8 @@ NOTHING = 1e-10
 class Intervals:
     """Of each arm's expected reward in each of some contexts; all hold together, at all times."""
 
-    #: (n, n_arms); an arm whose contexts do not span the row has NaN and infinite ends.
+    #: (n, n_arms); an arm whose contexts do not span the row has NaN and infinite ends. So are all
+    #: ends while ``sigma`` is estimated and no noise has been seen.
     estimate: FloatArray
     half_width: FloatArray
     level: float
@@ -64,7 +65,10 @@ class Intervals:
         return np.where(np.isfinite(self.half_width), self.estimate + self.half_width, np.inf)
 
     def difference(self, arm: int, other: int) -> tuple[FloatArray, FloatArray]:
-        """Ends of the interval of one arm less another (n,), (n,)."""
+        """Ends of the interval of one arm less another (n,), (n,), arms by number."""
+        most = self.estimate.shape[1] - 1
+        for name, given in (("arm", arm), ("other", other)):
+            whole_number(name, given, at_least=0, at_most=most)
         return self.low[:, arm] - self.high[:, other], self.high[:, arm] - self.low[:, other]
 
 
@@ -98,13 +102,13 @@ def intervals(
             continue
         center = inside @ ((moments[arm] / units) @ vectors[:, seen] / values)
         widths = [
-            scale
-            * math.sqrt(float(np.log1p(values / penalty).sum()) + 2 * doubt)
+            math.sqrt(float(np.log1p(values / penalty).sum()) + 2 * doubt)
             * np.sqrt(inside**2 @ ((values + penalty) / values**2))
             for penalty in PENALTIES
         ]
         estimate[:, arm] = np.where(outside, np.nan, center)
-        half[:, arm] = np.where(outside, np.inf, np.min(widths, axis=0))
+        if math.isfinite(scale):
+            half[:, arm] = np.where(outside, np.inf, scale * np.min(widths, axis=0))
     return Intervals(
         estimate=estimate, half_width=half, level=level, sigma=scale, sigma_known=known
     )
@@ -123,7 +127,8 @@ def _linear_model(agent: Agent) -> LeastSquares | LearnedRidge:
 
 def _estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
     if isinstance(model, LearnedRidge):
-        return math.sqrt(model.noise_variance)
+        # No two rewards that differ: nothing is known of the noise.
+        return math.sqrt(model.noise_variance) or math.inf
     raise ValueError(
         "sigma must be given: the noise's scale, for rewards between a and b at most (b - a)/2"
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
 from greedyfirst.cli.policy_option import policy_of
@@ -87,11 +89,11 @@ def evaluate(
     elif by:
         raise ValueError("--by needs --like: the log whose shares are taken")
     targets = targets or {"GreedyFirst": policy_of("GreedyFirst")}
-    with directory_for(out):
-        made = {
-            name: offline.evaluate(data, target, folds=folds, level=level, seed=seed)
-            for name, target in targets.items()
-        }
+    made = {}
+    with directory_for(out), Console(stderr=True).status("") as status:  # on a terminal only
+        for name, target in targets.items():
+            status.update(f"{escape(name)}, on {len(data):,} decisions among {data.n_arms} arms")
+            made[name] = offline.evaluate(data, target, folds=folds, level=level, seed=seed)
         paths = write_evaluations(made, out, name=output_name(log))
     typer.echo(evaluation_table(made, source=log.name))
     for name, found in made.items():

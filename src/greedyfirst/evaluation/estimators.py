@@ -14,13 +14,16 @@ doubly robust       mean of :math:`\hat q(x_i, \pi) + w_i(r_i - \hat q(x_i, a_i)
 =================== ===========================================================================
 
 Each returns the estimate and every row's influence on it: their standard deviation over
-:math:`\sqrt n` is the standard error. Doubly robust estimates take :math:`\hat q` from other rows.
+:math:`\sqrt n` is the standard error. That of the direct method also holds what the reward model's
+penalty may have done to it (:class:`Penalty`). Doubly robust estimates take
+:math:`\hat q` from other rows.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -55,17 +58,42 @@ class Estimate:
         return cls(value=value, standard_error=error, low=value - half, high=value + half)
 
 
+class Penalty(NamedTuple):
+    """What the reward model's penalty does to the direct method."""
+
+    #: The prior variance of the error that it makes.
+    variance: float
+    #: How much higher the estimate would be if each arm had a level without a penalty.
+    shift: float
+
+    def part(self, share: float) -> Penalty:
+        """Of a part of the rows, in the mean over all: parts have models of their own."""
+        return Penalty(share**2 * self.variance, share * self.shift)
+
+    def plus(self, other: Penalty) -> Penalty:
+        """Of two parts together."""
+        return Penalty(self.variance + other.variance, self.shift + other.shift)
+
+    @property
+    def squared_error(self) -> float:
+        """What is added to the variance of the direct method."""
+        return self.variance + self.shift**2
+
+
 def direct_method(
     log: LoggedData, target: FloatArray, model: RewardModel
-) -> tuple[FloatArray, float]:
-    """Influences of the direct method, and the variance due to arms never taken.
+) -> tuple[FloatArray, Penalty]:
+    """Influences of the direct method, and what the model's penalty does to it.
 
     ``model`` was fitted to ``log``. Beside the mean over contexts, each row also moves the model.
     """
     predicted = (target * model.predict(log.contexts)).sum(axis=1)
     asked: FloatArray = target.T @ log.contexts / len(log)
     moved = model.influence(log, asked)
-    return predicted + moved - moved.mean(), model.unknown_variance(log, asked)
+    penalty = Penalty(
+        model.shrinkage_variance(log, asked), model.level_shift(log, asked, target.mean(axis=0))
+    )
+    return predicted + moved - moved.mean(), penalty
 
 
 def inverse_propensity(weights: FloatArray, rewards: FloatArray) -> FloatArray:

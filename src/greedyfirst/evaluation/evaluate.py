@@ -15,6 +15,7 @@ from greedyfirst.evaluation.estimators import (
     INVERSE,
     SELF_NORMALISED,
     Estimate,
+    Penalty,
 )
 from greedyfirst.evaluation.logged_data import LoggedData
 from greedyfirst.evaluation.reward_model import RewardModel
@@ -43,6 +44,8 @@ class Evaluation:
     gains: dict[str, Estimate]
     #: None without propensities.
     support: Support | None
+    #: What the reward model's penalty does to the direct method.
+    penalty: Penalty
     level: float
 
     @property
@@ -56,7 +59,8 @@ class Evaluation:
         said = self.support.sentences() if self.support is not None else [NO_PROPENSITIES]
         sure = "" if self.best == DOUBLY_ROBUST else " if the model of the rewards is right"
         if self.support is not None and self.best == DOUBLY_ROBUST and self.support.too_few:
-            answer = "The log has too few rewards that stand out to tell"
+            rare = " rewards that stand out" if self.support.rare_rewards else " rows"
+            answer = f"The log has too few{rare} to tell"
         elif gain.low > 0:
             answer = f"It would have earned more than what was done{sure}"
         elif gain.high < 0:
@@ -64,7 +68,19 @@ class Evaluation:
         else:
             answer = "The log cannot tell it from what was done"
         interval = f"{gain.low:+.4g} to {gain.high:+.4g}"
-        return [f"{answer}: {gain.value:+.4g} a decision ({interval}, {self.best}).", *said]
+        answer = f"{answer}: {gain.value:+.4g} a decision ({interval}, {self.best})."
+        return [answer, *said, *self._pulled()]
+
+    def _pulled(self) -> list[str]:
+        """Whether the direct method's model hides the arms' own levels."""
+        direct, shift = self.estimates[DIRECT], self.penalty.shift
+        if shift**2 <= direct.standard_error**2 / 2:
+            return []
+        return [
+            "The model of the direct method has many columns for its rows, and pulls the arms "
+            f"together: with a level of its own for each it would give {direct.value + shift:.4g} "
+            f"instead of {direct.value:.4g}. Drop columns that say nothing."
+        ]
 
     def to_frame(self) -> pandas.DataFrame:
         """A row per estimator: value, standard_error, low, high, gain and its interval."""
@@ -127,7 +143,7 @@ def evaluate(
         )
     n = len(log)
     planned = np.zeros((n, log.n_arms)) if learns(target) else probabilities(target, log, None)
-    direct, robust, more = np.zeros(n), np.zeros(n), 0.0
+    direct, robust, penalty = np.zeros(n), np.zeros(n), Penalty(0.0, 0.0)
     whole = None if learns(target) else RewardModel.fit(log)
     for rows, rest in _folds(n, folds, seed):
         here, others = log.part(rows), log.part(rest)
@@ -135,18 +151,16 @@ def evaluate(
             planned[rows] = probabilities(target, here, others)
             # The model must not have seen what the policy learned from: the best of many
             # estimates is too high on average.
-            influences, unknown = estimators.direct_method(
-                here, planned[rows], RewardModel.fit(here)
-            )
+            influences, own = estimators.direct_method(here, planned[rows], RewardModel.fit(here))
             direct[rows] = influences
-            more += unknown * (len(rows) / n) ** 2
+            penalty = penalty.plus(own.part(len(rows) / n))
         if log.propensities is not None:
             weights = _weights(here, planned[rows])
             robust[rows] = estimators.doubly_robust(
                 here, planned[rows], weights, RewardModel.fit(others)
             )
     if whole is not None:
-        direct, more = estimators.direct_method(log, planned, whole)
+        direct, penalty = estimators.direct_method(log, planned, whole)
     influences_of = {DIRECT: direct}
     support = None
     if log.propensities is not None:
@@ -158,18 +172,18 @@ def evaluate(
                 SELF_NORMALISED: estimators.self_normalised(weights, log.rewards),
                 DOUBLY_ROBUST: robust,
             }
-    return _evaluation(log, influences_of, more, support, level)
+    return _evaluation(log, influences_of, penalty, support, level)
 
 
 def _evaluation(
     log: LoggedData,
     influences_of: dict[str, FloatArray],
-    more: float,
+    penalty: Penalty,
     support: Support | None,
     level: float,
 ) -> Evaluation:
     """Intervals of the estimates, and of their differences from what was earned."""
-    variance_of = dict.fromkeys(influences_of, 0.0) | {DIRECT: more}
+    variance_of = dict.fromkeys(influences_of, 0.0) | {DIRECT: penalty.squared_error}
     estimates, gains = {}, {}
     for name, influences in influences_of.items():
         variance = variance_of[name]
@@ -180,6 +194,7 @@ def _evaluation(
         logged=Estimate.of(log.rewards, level),
         gains=gains,
         support=support,
+        penalty=penalty,
         level=level,
     )
 

@@ -118,6 +118,7 @@ class LoggedData:
             Columns of the arm that was taken, of its reward, and of its probability.
         drop, categorical, intercept, standardise, impute
             How the other columns become numbers: as in :func:`greedyfirst.tables.infer_schema`.
+            Where there is none, the context is the intercept.
         """
         columns = [str(name) for name in frame.columns]
         used = {"arm": arm, "reward": reward}
@@ -125,26 +126,43 @@ class LoggedData:
             used["propensity"] = propensity
         for argument, name in used.items():
             check_known(argument, name, columns)
-        schema = infer_schema(
-            frame,
-            drop=(*drop, *(name for name in used.values() if name not in drop)),
-            categorical=categorical,
-            intercept=intercept,
-            standardise=standardise,
-            impute=impute,
-        )
+        out = {*drop, *used.values()}
+        if intercept and {*columns} <= out:  # an experiment without contexts
+            contexts = np.ones((len(frame), 1))
+        else:
+            schema = infer_schema(
+                frame,
+                drop=(*drop, *(name for name in used.values() if name not in drop)),
+                categorical=categorical,
+                intercept=intercept,
+                standardise=standardise,
+                impute=impute,
+            )
+            contexts = schema.encode(frame)
         taken = frame[arm]
         if taken.isna().any():
             row = first_row(taken.isna().to_numpy())
-            raise ValueError(f"column {arm!r} has no arm in data row {row}")
+            raise ValueError(f"column {arm!r} has no arm in data row {row}; leave such rows out")
         labels, numbers = np.unique(taken.astype(str).to_numpy(), return_inverse=True)
         return cls(
-            contexts=schema.encode(frame),
+            contexts=contexts,
             arms=numbers.astype(np.int64),
             rewards=_numbers(frame, reward),
             arm_names=tuple(map(str, labels)),
-            propensities=None if propensity is None else _numbers(frame, propensity),
+            propensities=None if propensity is None else _propensities(frame, propensity),
         )
+
+
+def _propensities(frame: pandas.DataFrame, name: str) -> FloatArray:
+    """A column of probabilities, none of them 0."""
+    values = _numbers(frame, name)
+    outside = (values <= 0) | (values > 1)
+    if outside.any():
+        row = first_row(outside)
+        where = f"column {name!r}, data row {row}"
+        expected = "above 0 and at most 1: the probability of the arm that was taken"
+        raise wrong(where, float(values[row - 1]), expected)
+    return values
 
 
 def _numbers(frame: pandas.DataFrame, name: str) -> FloatArray:

@@ -12,6 +12,9 @@ from greedyfirst.evaluation.logged_data import LoggedData
 from greedyfirst.policies import Greedy
 from greedyfirst.validation import FloatArray
 
+# A level with a smaller share of the rows left to it is that of the coefficients, but for rounding.
+FIXED = 1e-6
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RewardModel:
@@ -54,9 +57,36 @@ class RewardModel:
         moved: FloatArray = len(log) * along * errors / (1 - leverage)
         return moved
 
-    def unknown_variance(self, log: LoggedData, direction: FloatArray) -> float:
-        """The prior variance of what ``direction`` asks of arms that the log never took."""
-        never = np.setdiff1d(np.arange(log.n_arms), log.arms)
-        asked = direction[never]
-        spread = np.einsum("ai,aij,aj->", asked, self.covariances[never], asked)
-        return float(self.noise_variance * spread)
+    def shrinkage_variance(self, log: LoggedData, direction: FloatArray) -> float:
+        r"""The prior variance of what the penalty does to :math:`\sum_a g_a^\top\hat\beta_a`.
+
+        An arm's estimate is off by :math:`(I - P_aG_a)(b - \beta_a)`, b the prior mean: nothing
+        along what its rows have shown, all along what they have not. With β from the prior that
+        has the variance :math:`\sigma^2g_a^\top(P_a - P_aG_aP_a)g_a`, for an arm that was never
+        taken :math:`\sigma^2g_a^\top P_ag_a`.
+        """
+        spread = 0.0
+        for arm, (asked, covariance) in enumerate(zip(direction, self.covariances, strict=True)):
+            moved = covariance @ asked
+            seen = log.contexts[log.arms == arm] @ moved
+            spread += max(float(asked @ moved - seen @ seen), 0.0)
+        return self.noise_variance * spread
+
+    def level_shift(self, log: LoggedData, direction: FloatArray, shares: FloatArray) -> float:
+        r"""How much the direct method would rise if each arm had a level without a penalty.
+
+        With e the arm's residuals and s the sum of its n contexts, such a level is
+        :math:`\delta_a = \sum e/(n - s^\top P_as)`, and moves the coefficients by
+        :math:`-P_as\delta_a`. Where an arm has few rows for its columns, the prior mean that all
+        arms share hides the level; ``shares`` (n_arms,) is how often each arm is asked for.
+        """
+        errors = log.rewards - np.einsum("ni,ni->n", log.contexts, self.coefficients[log.arms])
+        shift = 0.0
+        for arm in np.unique(log.arms):
+            rows = log.arms == arm
+            total = log.contexts[rows].sum(axis=0)
+            moved = self.covariances[arm] @ total
+            free = rows.sum() - total @ moved
+            if free > FIXED * rows.sum():
+                shift += errors[rows].sum() / free * (shares[arm] - direction[arm] @ moved)
+        return float(shift)

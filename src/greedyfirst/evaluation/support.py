@@ -16,6 +16,8 @@ TOLERATED = 0.05
 CERTAIN = 3.0
 #: Informative rows below which intervals may be too narrow, and below which nothing follows.
 FEW_ROWS, TOO_FEW_ROWS = 50.0, 10.0
+#: A smaller share of informative rows is that of rare rewards: clicks, or a few very large ones.
+RARE = 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,8 @@ class Support:
     #: The same, of rows that tell something: where nearly all rewards are 0 the others count, of
     #: normal ones a third.
     informative_rows: float
+    #: Whether nearly all rewards are alike, so that the few others decide.
+    rare_rewards: bool
     #: Arms that the target would take and the log never took, with their shares.
     never_taken: dict[str, float]
     deterministic: bool
@@ -44,6 +48,7 @@ class Support:
         total, squares = float(weights.sum()), float((weights**2).sum())
         effective = total**2 / squares if squares else 0.0
         shares = target.mean(axis=0)
+        informative = _informative_share(log.rewards)
         untaken = np.setdiff1d(np.flatnonzero(shares > 0), log.arms)
         return cls(
             unsupported=1.0 - total / len(log),
@@ -51,7 +56,8 @@ class Support:
             if len(log) > 1
             else 1.0,
             effective_sample_size=effective,
-            informative_rows=effective * _informative_share(log.rewards),
+            informative_rows=effective * informative,
+            rare_rewards=informative < RARE,
             never_taken={log.arm_names[arm]: float(shares[arm]) for arm in untaken},
             deterministic=bool(log.propensities is not None and (log.propensities == 1.0).all()),
         )
@@ -78,7 +84,8 @@ class Support:
         if self.contradictory:
             return [
                 f"The weights average {1 - self.unsupported:.2f} where they can be 1 at most: the "
-                "propensities of this log are wrong. Nothing is estimated with them."
+                "propensities of this log are wrong, or the target was made from the arms that "
+                "it took. Nothing is estimated with them."
             ]
         if self.missing:
             return [*self._refusal()]
@@ -90,10 +97,10 @@ class Support:
             )
         if self.informative_rows < FEW_ROWS:
             doubt = "mean nothing" if self.too_few else "may be too narrow"
+            rare = f", with {self.informative_rows:.0f} rewards that stand out"
             said.append(
                 f"The log tells no more than {self.effective_sample_size:.0f} rows of the target's "
-                f"own would, with {self.informative_rows:.0f} rewards that stand out: intervals "
-                f"{doubt}."
+                f"own would{rare if self.rare_rewards else ''}: intervals {doubt}."
             )
         return said
 

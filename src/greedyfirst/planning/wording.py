@@ -36,7 +36,7 @@ COSTS = {
     "alarm": "alarm",
 }
 COUNTS = ("not_best", "worse_on_average")
-WIDTH = 100  # characters
+WIDTH = 110  # characters
 NO_BREAK = "\u00a0"
 AMOUNTS = ("width", "width_80", "error_95", "regret", "regret_saved")
 
@@ -134,7 +134,8 @@ def terminal_tables(plan: Plan) -> str:
         table = Table(title=f"{plan.trials} simulated trials of each size: {title}")
         table.add_column(DESIGN, no_wrap=True)
         for heading in columns.values():
-            table.add_column(heading, justify="right")
+            longest = max(map(len, heading.split()))
+            table.add_column(heading, justify="right", min_width=longest)
         for row in rows(plan, columns):
             table.add_row(*map(escape, row))
         console.print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greedyfirst.evaluation import ESTIMATORS, Evaluation
+from greedyfirst.evaluation import ESTIMATORS, Estimate, Evaluation
 from greedyfirst.files.atomic_write import atomic_write
 from greedyfirst.files.pictures import add_legend, save_picture, shortened
 
@@ -44,10 +45,12 @@ def evaluation_table(evaluations: Mapping[str, Evaluation], *, source: str) -> s
     """For a terminal: a row per target and estimator."""
     some = next(iter(evaluations.values()))
     logged = some.logged
-    table = Table(title=escape(f"{source}: {logged.value:.4g} a decision were earned"))
+    table = Table(
+        title=escape(f"{source}: what was done earned {_rounded(logged.value, logged)} a decision")
+    )
     table.add_column("policy")
     table.add_column("estimator")
-    for heading in ("value", f"{some.level:.0%} interval", "less what was earned"):
+    for heading in ("value", f"{some.level:.0%} interval", "more than what was done"):
         table.add_column(heading, justify="right")
     for target, made in evaluations.items():
         shown = target
@@ -56,15 +59,24 @@ def evaluation_table(evaluations: Mapping[str, Evaluation], *, source: str) -> s
             table.add_row(
                 escape(shown),
                 name,
-                f"{estimate.value:.3g}",
-                f"{estimate.low:.3g} to {estimate.high:.3g}",
-                f"{gain.value:+.2g} ({gain.low:+.2g} to {gain.high:+.2g})",
+                _rounded(estimate.value, estimate),
+                f"{_rounded(estimate.low, estimate)} to {_rounded(estimate.high, estimate)}",
+                f"{_rounded(gain.value, gain, '+')} "
+                f"({_rounded(gain.low, gain, '+')} to {_rounded(gain.high, gain, '+')})",
             )
             shown = ""
         table.add_section()
     text = io.StringIO()
     Console(file=text, width=110).print(table)
     return text.getvalue().rstrip()
+
+
+def _rounded(value: float, estimate: Estimate, sign: str = "") -> str:
+    """To two digits of the standard error, however large the value is."""
+    error = estimate.standard_error
+    if not math.isfinite(error) or error <= 0 or not 1e-6 < error < 1e6:
+        return f"{value:{sign}.4g}"
+    return f"{value:{sign}.{max(1 - math.floor(math.log10(error)), 0)}f}"
 
 
 def _draw(evaluations: Mapping[str, Evaluation], figure: Figure) -> None:
