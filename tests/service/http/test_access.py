@@ -103,6 +103,46 @@ def test_every_route_of_the_interface_is_in_that_list(guarded: TestClient[Any]) 
     assert routes == {(method, url) for _, method, url, _ in REQUESTS} - {("GET", "/metrics")}
 
 
+#: What is about the whole service: a key of some policies may not change it, nor see the trail.
+OF_ALL_POLICIES = {("POST", "/v1/policies"), ("POST", "/v1/clock"), ("GET", "/v1/audit")}
+#: What every key may ask: the answers have nothing of a policy that the key is not good for.
+OF_NO_POLICY = {("GET", url) for url in ("/v1/policies", "/v1/clock", "/v1/log/head", "/metrics")}
+
+
+@pytest.mark.parametrize(("method", "url", "body"), [each[1:] for each in REQUESTS])
+def test_a_key_of_another_policy_finds_nothing_on_any_route(
+    start: Start, method: str, url: str, body: Any
+) -> None:
+    local = AccessKey("local", "admin", hashed("local"), policies=("elsewhere",))
+    with start(access=Access(lambda: [*HELD, local])) as client:
+        client.headers.update(bearer(KEYS["admin"]))
+        create(client)
+        reward(client, decide(client)["decision_id"], 1.0)
+        before = view(client), client.get("/v1/policies/dose/audit").json()
+        answer = client.request(method, url, json=body, headers=bearer("local"))
+        if (method, url) in OF_NO_POLICY:
+            assert answer.status_code == 200
+            assert "dose" not in answer.text
+        elif (method, url) in OF_ALL_POLICIES:
+            assert answer.status_code == 403
+            assert "it is good for elsewhere only" in answer.json()["detail"]
+        else:
+            assert answer.status_code == 404
+            nowhere = url.replace("dose", "nowhere")
+            unknown = client.request(method, nowhere, json=body, headers=bearer("local"))
+            assert answer.text.replace("dose", "nowhere") == unknown.text
+        assert (view(client), client.get("/v1/policies/dose/audit").json()) == before
+
+
+def test_a_key_of_some_policies_does_not_set_the_clock_of_all_by_the_form(start: Start) -> None:
+    local = AccessKey("local", "admin", hashed("local"), policies=("elsewhere",))
+    with start(access=Access(lambda: [local])) as client:
+        form = {"answer": "keep", **BY}
+        answer = client.post("/clock", data=form, headers=bearer("local"))
+        assert answer.status_code == 403
+        assert "it is good for elsewhere only" in answer.text
+
+
 def test_a_key_is_no_cookie(guarded: TestClient[Any]) -> None:
     for name in ("greedyfirst_key", "greedyfirst_session"):
         cookie = {"Cookie": f"other=1; {name}={KEYS['reader']}"}

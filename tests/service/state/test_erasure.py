@@ -177,6 +177,37 @@ def test_whatever_had_come_of_the_decision(path: Path, was: str) -> None:
     restored(path, (2, 0, 1))
 
 
+@pytest.mark.parametrize("said", [[None], [0.25, None], [None, 0.25], [None, 0.25, None]])
+def test_a_reward_that_was_void_before_its_decision_was_erased(
+    path: Path, said: list[float | None]
+) -> None:
+    """What came before and after each correction is made again as it was lived."""
+    clock = Clock()
+    with running(path, clock) as client:
+        create(client, features=FEATURES)
+        play(client, 1, 12)
+        for value in said:
+            correct(client, 7, value).raise_for_status()
+            play(client, last := view(client)["decisions"] + 1, last + 2)
+        erase(client, 7).raise_for_status()
+        play(client, last := view(client)["decisions"] + 1, last + 2)
+        seen, last = adds_up(client), last + 2
+    log = SqliteLog(path)
+    log._writer.execute("DELETE FROM snapshots")
+    log.close()
+    with running(path, clock) as client:
+        assert view(client) == seen
+        made_again = [not (7 <= step <= 12) for step in range(1, 13)]
+        for value in said:
+            made_again += [value is None] * 3
+        made_again += [True] * 3
+        for step, possible in enumerate(made_again, 1):
+            again = client.get(f"/v1/decisions/dose:{step}/replay")
+            assert again.status_code == (200 if possible else 409)
+            assert not possible or again.json()["same"]
+    restored(path, (sum(made_again), 0, last - sum(made_again)))
+
+
 def test_an_erased_decision_is_not_given_again(path: Path) -> None:
     with running(path, Clock()) as client:
         create(client, features=FEATURES)

@@ -16,7 +16,7 @@ from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import ClockRequest
 
 
-@post("/clock", guards=[needs("admin")])
+@post("/clock", guards=[needs("admin", of_all_policies=True)])
 async def answer_clock(request: Request[Any, Any, Any], state: State) -> Redirect:
     """Take a person's answer about the clock."""
     fields = await forms.sent(request)

@@ -33,7 +33,12 @@ async def get_clock(state: State) -> ClockView:
     return clock_view(service_of(state))
 
 
-@post("/clock", operation_class=body_of(ClockRequest), guards=[needs("admin")], status_code=200)
+@post(
+    "/clock",
+    operation_class=body_of(ClockRequest),
+    guards=[needs("admin", of_all_policies=True)],
+    status_code=200,
+)
 async def answer_clock(state: State, request: Request[Any, Any, Any], body: RawBody) -> ClockView:
     """Say which clock is right after the machine's has jumped."""
     asked = parse(body, ClockRequest)

@@ -3,7 +3,8 @@
 Restoring applies the log in its order, and meets rewards of such a decision that were learned when
 they came. From there to the erasure the state of that time cannot be made again: the deployment
 *lacks* the decision. Only counts and names are kept up then, and no decision is recomputed. At the
-erasure everything is learned again without it, and the state is exact from then on.
+erasure everything is learned again without it, and the state is exact from then on. It is so too from
+a correction on that declared the reward void, as long as that stood.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from msgspec.structs import replace
 from greedyfirst.service.errors import ConflictError
 from greedyfirst.service.log.decision_view import decision_view
 from greedyfirst.service.log.entries import Entry, encode
-from greedyfirst.service.log.events import Decided, Erased
+from greedyfirst.service.log.events import AnyEvent, Decided, Erased, RewardCorrected
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.rewards import parts_of
 
 
 def erasure(
@@ -48,7 +50,6 @@ def book(deployment: Deployment, erased: Erased) -> None:
     """Count the decision's reward as void, and wait for it no more."""
     step, counts = erased.step, deployment.counts
     deployment.amendments.erased.add(step)
-    deployment.lacking.discard(step)
     if erased.was == "pending":
         deployment.wait_no_more(step)
     deployment.parts.pop(step, None)
@@ -65,3 +66,18 @@ def pass_over(deployment: Deployment, decided: Decided, at: float) -> None:
     if decided.answer.held:
         deployment.dubious[step] = decided.answer.held
     deployment.not_recomputed += 1
+
+
+def lacking_after(deployment: Deployment, cause: AnyEvent) -> set[int]:
+    """The decisions that the deployment lacks after an event of the log that has it learn again."""
+    match cause:
+        case Erased():
+            return deployment.lacking - {cause.step}
+        case RewardCorrected(step=step):
+            decided = deployment.recall(step)[0]
+            if isinstance(decided, Decided) and decided.erased:
+                amended = deployment.amendments.copied()
+                amended.correct(step, cause.part, cause.value)
+                is_void = amended.learned(step, parts_of(deployment, step)) is None
+                return deployment.lacking - {step} if is_void else deployment.lacking | {step}
+    return deployment.lacking

@@ -159,8 +159,8 @@ def _amend(deployment: Deployment, log: ReadableLog, entry: Entry, event: Cause)
             case events.SchemaChanged():
                 change_ranges(deployment, event)
         return
-    left = deployment.lacking - ({event.step} if isinstance(event, events.Erased) else set())
-    if left:
+    deployment.lacking = erasure.lacking_after(deployment, event)
+    if deployment.lacking:
         book(deployment, event)
         return
     past = past_of(log, entry.policy, entry.seq)
@@ -176,7 +176,7 @@ def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
         raise ConflictError(f"decision {name} cannot be made again: its features were erased")
     before, _ = restore(log, entry.policy, before=entry.seq)
     if before.lacking:
-        erased = ", ".join(f"{entry.policy}:{step}" for step in sorted(before.lacking))
+        erased = ", ".join(before.decision_id(step) for step in sorted(before.lacking))
         raise ConflictError(
             f"decision {name} cannot be made again exactly: the policy had learned from {erased}, "
             "whose features were erased later"
