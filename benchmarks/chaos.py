@@ -2,124 +2,33 @@
 
     python benchmarks/chaos.py --events 60 [--seed 7]
 
-Clients decide and reward as in `kills.py`. Meanwhile, in random order: the process is killed or
-halted for a while, the machine's clock jumps and a person answers or does not, and the disk is full
-for a while. In the end every answer that a client got is in the log, once; no wait for a reward
-has ended, since none was over; and stamps go back only where a person said so. It ends with 1 if
-anything else is found, and after so many events by itself.
+Clients decide, reward, correct and erase as in `kills.py`. Meanwhile the events of
+`chaos_events.py` happen in random order, each of them once at first: kills and halts, jumps of the
+clock, a full disk, files that are deleted or replaced, a second service, two people at one alarm,
+keys that are removed. In the end every answer that a client got is in the log, once; no wait for a
+reward has ended, since none was over; stamps go back only where a person said so; and each alarm
+was answered once. It ends with 1 if anything else is found, and after so many events by itself.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
-from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
-from kills import POLICY, SPECIFICATION, Client, Server, checked, free_port, violations
+from chaos_events import DAY, Machine
+from kills import POLICY, SPECIFICATION, Client, checked, free_port, violations
 
-TESTS = Path(__file__).parents[1] / "tests" / "service"
-DAY = 86_400.0
+KEY = {"Authorization": "Bearer chaos"}
 #: No wait is over within the run, so none may end.
 WAIT = {"reward_wait": 10 * DAY, "default_reward": 0.0}
-
-
-def serve(path: str, port: int, ahead: Synchronized[float], full: Synchronized[bool]) -> None:
-    """The service on a machine whose clock is ``ahead`` and whose disk may be ``full``."""
-    import apsw
-
-    sys.path.insert(0, str(TESTS))
-    from failing_disk import FailingDisk
-
-    from greedyfirst.service import server
-    from greedyfirst.service.state.clock import Clock
-
-    disk = FailingDisk()
-    disk.error = apsw.FullError
-
-    def watch_disk() -> None:
-        while True:
-            disk.failing = "write" if full.value else None
-            time.sleep(0.01)
-
-    threading.Thread(target=watch_disk, daemon=True).start()
-    clock = Clock(wall=lambda: time.time() + ahead.value)
-    server.DecisionService = partial(server.DecisionService, clock=clock)  # type: ignore
-    server.SqliteLog = partial(server.SqliteLog, vfs=disk.name)  # type: ignore
-    server.serve(path, port=port)
-
-
-class Machine:
-    """The service, and what can happen to it."""
-
-    def __init__(self, path: Path, port: int, chance: random.Random) -> None:
-        self.server, self.chance = Server(path, port), chance
-        self.ahead = self.server.processes.Value("d", 0.0)
-        self.full = self.server.processes.Value("b", False)
-        self.server.target, self.server.more = serve, (self.ahead, self.full)
-        self.answers: dict[str, int] = {}
-        self.jumps = 0
-
-    def kill(self) -> None:
-        """SIGKILL, and a new process on the same file."""
-        self.server.kill()
-        self.server.start()
-
-    def halt(self) -> None:
-        """SIGSTOP for a while."""
-        pid = self.server.process.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(self.chance.uniform(0.1, 1.5))
-        os.kill(pid, signal.SIGCONT)
-
-    def jump(self) -> None:
-        """The machine's clock is set; it stays so, or is set right a little later."""
-        self.jumps += 1
-        self.ahead.value = self.chance.choice((400 * DAY, -400 * DAY, 3600.0, -30.0))
-        time.sleep(self.chance.uniform(0.2, 3.5))
-        if self.chance.random() < 0.5:
-            self.ahead.value = 0.0
-
-    def jump_and_kill(self) -> None:
-        """The machine starts again with a wrong clock."""
-        self.server.kill()
-        self.ahead.value = self.chance.choice((400 * DAY, -400 * DAY))
-        self.jumps += 1
-        self.server.start()
-
-    def answer(self) -> None:
-        """A person answers about the clock, if there is a question."""
-        client = Client(10**6, self.server.port, threading.Event())
-        # Never "passed": that would rightly end waits.
-        said = self.chance.choice(("follow", "keep"))
-        body = {"answer": said, "who": "Kim", "why": "chaos"}
-        status, _ = client.send("POST", "/v1/clock", body)
-        word = said if status == 200 else f"{said}: {status or 'no answer'}"
-        self.answers[word] = self.answers.get(word, 0) + 1
-
-    def fill_disk(self) -> None:
-        """The disk is full for a while."""
-        self.full.value = True
-        time.sleep(self.chance.uniform(0.1, 1.0))
-        self.full.value = False
-
-    def events(self) -> list[Callable[[], None]]:
-        """All of them; what is named twice happens twice as often."""
-        return [
-            *(self.kill, self.kill, self.halt, self.jump, self.jump_and_kill),
-            *(self.answer, self.answer, self.fill_disk),
-        ]
 
 
 def stamps(path: Path) -> list[str]:
@@ -137,6 +46,31 @@ def stamps(path: Path) -> list[str]:
     return found
 
 
+def make_key(path: Path) -> None:
+    """A log with one key, so that nobody else may do anything."""
+    from greedyfirst.service.http.middleware import hashed
+    from greedyfirst.service.log.access_keys import AccessKey, add_key
+    from greedyfirst.service.log.sqlite_log import SqliteLog
+
+    SqliteLog(path).close()
+    add_key(path, AccessKey("chaos", "admin", hashed("chaos")))
+
+
+def answered_once(path: Path, alarms: int) -> list[str]:
+    """Alarms that were not answered by one person."""
+    from greedyfirst.service.log.sqlite_log import SqliteLog
+
+    log = SqliteLog(path)
+    names = [f"alarm-{number + 1}" for number in range(alarms)]
+    kinds = {name: [entry.kind for entry in log.read(name)] for name in names}
+    log.close()
+    return [
+        f"policy {name} has {found.count('resolved')} answers"
+        for name, found in kinds.items()
+        if found.count("resolved") != 1
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=60)
@@ -148,14 +82,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path, port = Path(folder) / "chaos.db", free_port()
         machine = Machine(path, port, chance)
+        make_key(path)
+        machine.server.headers |= KEY
         machine.server.start()
         clients = [Client(number, port, stop) for number in range(options.clients)]
+        for client in clients:
+            client.headers |= KEY
         clients[0].until_answered("POST", "/v1/policies", SPECIFICATION | WAIT)
         for client in clients:
             client.start()
+        first = [*dict.fromkeys(machine.events())]
+        chance.shuffle(first)
         for _ in range(options.events):
             time.sleep(chance.uniform(0.0, 0.5))
-            event = chance.choice(machine.events())
+            event = first.pop() if first else chance.choice(machine.events())
             happened[event.__name__] = happened.get(event.__name__, 0) + 1
             event()
         machine.full.value, machine.ahead.value = False, 0.0
@@ -165,6 +105,7 @@ def main() -> int:
         status, view = machine.server.asked(f"/v1/policies/{POLICY}")
         machine.server.end()
         found: list[Any] = [] if status == 200 else [f"the policy's page got {status}"]
+        found += machine.wrong + answered_once(path, machine.alarms)
         found += violations(path, clients, view) + stamps(path)
         sentence, clean = checked(path)
     decided = sum(len(client.decided) for client in clients)
@@ -172,6 +113,10 @@ def main() -> int:
     print(", ".join(f"{name} {count}" for name, count in sorted(happened.items())))
     print("answers about the clock:", machine.answers)
     print(f"decisions acknowledged: {decided}, rewards acknowledged: {rewarded}")
+    corrected, erased = (
+        sum(len(getattr(client, what)) for client in clients) for what in ("corrected", "erased")
+    )
+    print(f"rewards corrected: {corrected}, decisions erased: {erased}")
     print(f"attempts without an answer: {sum(client.failures for client in clients)}")
     print(f"log check: {sentence}")
     if not clean:

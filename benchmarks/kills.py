@@ -1,9 +1,9 @@
 """Kill the service again and again under load, and look for what was lost or counted twice.
 
-Clients send decisions with idempotency keys, rewards and now and then a correction of one, and
-repeat each request until it is answered. Meanwhile the service's process gets SIGKILL, and a new
-one starts on the same file. In the end every answer that a client got must be in the log, nothing
-may be there twice, and the counters must equal the rows.
+Clients send decisions with idempotency keys, rewards and now and then a correction or an erasure,
+and repeat each request until it is answered. Meanwhile the service's process gets SIGKILL, and a
+new one starts on the same file. In the end every answer that a client got must be in the log,
+nothing may be there twice, and the counters must equal the rows.
 
     python benchmarks/kills.py --kills 200
 """
@@ -34,8 +34,8 @@ SPECIFICATION = {
     "features": [{"kind": "numeric", "name": "age"}, {"kind": "numeric", "name": "weight"}],
     "seed": 1,
 }
-#: The share of decisions after which an earlier reward is corrected.
-CORRECTIONS = 0.003
+#: The shares of decisions after which an earlier reward is corrected, and a decision is erased.
+CORRECTIONS, ERASURES = 0.003, 0.002
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -63,6 +63,8 @@ class Client(threading.Thread):
         self.decided: dict[str, tuple[dict[str, float], dict[str, Any]]] = {}
         self.rewarded: dict[str, float] = {}
         self.corrected: dict[str, float] = {}
+        self.erased: set[str] = set()
+        self.headers = dict(HEADERS)
         self.repeats, self.failures, self.wrong = 0, 0, list[str]()
         self.connection: http.client.HTTPConnection | None = None
 
@@ -71,7 +73,7 @@ class Client(threading.Thread):
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-            headers = HEADERS if key is None else HEADERS | {"Idempotency-Key": key}
+            headers = self.headers | ({} if key is None else {"Idempotency-Key": key})
             self.connection.request(method, path, json.dumps(body), headers)
             answer = self.connection.getresponse()
             content = json.loads(answer.read() or b"null")
@@ -108,9 +110,13 @@ class Client(threading.Thread):
             self.reward(answer["decision_id"], context["age"])
             if self.random.random() < CORRECTIONS:
                 self.correct(f"{key}-correction")
+            if self.random.random() < ERASURES:
+                self.erase()
             if self.random.random() < 0.2:  # an old key again: the same answer
                 old = self.random.choice(list(self.decided))
                 context, before = self.decided[old]
+                if before["decision_id"] in self.erased:
+                    continue
                 if self.decide(old, context) != before:
                     self.wrong.append(f"key {old} got another answer")
                 self.repeats += 1
@@ -128,8 +134,28 @@ class Client(threading.Thread):
             self.wrong.append(f"reward of {decision}: {answer['outcome']}")
         self.rewarded[decision] = value
 
+    def kept(self, last: int = 0) -> str:
+        """A decision, of the ``last`` ones or of all, that has its reward and is not erased."""
+        rewarded = list(self.rewarded)[-last:]
+        return self.random.choice([each for each in rewarded if each not in self.erased])
+
+    def erase(self) -> None:
+        # A young one: what was decided between its reward and the erasure cannot be made again.
+        decision, again = self.kept(last=20), False
+        self.erased.add(decision)
+        body = {"who": self.name, "why": "asked for"}
+        while True:
+            status, content = self.send("POST", f"/v1/decisions/{decision}/erasure", body)
+            if status == 201 or (again and status == 409):  # the first was done, and not answered
+                return
+            if status:
+                self.wrong.append(f"erasure of {decision} got {status}: {content}")
+                return
+            again, self.failures = True, self.failures + 1
+            time.sleep(0.02)
+
     def correct(self, key: str) -> None:
-        decision = self.random.choice(list(self.rewarded))
+        decision = self.kept()
         body = {"value": self.random.gauss(0, 1), "who": self.name, "why": "a slip"}
         path = f"/v1/decisions/{decision}/correction"
         answer, _ = self.until_answered("POST", path, body, key)
@@ -146,6 +172,7 @@ class Server:
         #: What the process runs, and its arguments beside the path and the port.
         self.target: Callable[..., None] = serve
         self.more: tuple[Any, ...] = ()
+        self.headers: dict[str, str] = {}
         self.processes = multiprocessing.get_context("forkserver")
         # Imports and compiled code are made once, and each process starts with them.
         here, others = str(Path(__file__).parent), os.environ.get("PYTHONPATH")
@@ -168,7 +195,7 @@ class Server:
     def asked(self, path: str) -> tuple[int, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=self.headers)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError):
@@ -195,6 +222,7 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
     entries = list(log.read(POLICY))
     log.close()
     by_key: dict[str, Any] = {}
+    ids: dict[int, str] = {}
     counted: dict[str, float] = {}
     corrected: dict[str, float | None] = {}
     for entry in entries:
@@ -203,16 +231,19 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
             if entry.key is None or entry.key in by_key:
                 found.append(f"entry {entry.seq}: key {entry.key} is missing or there twice")
             by_key[entry.key or ""] = event
+            ids[event.answer.step] = event.answer.decision_id
         elif isinstance(event, Rewarded):
-            decision = f"{POLICY}:{event.step}"
+            decision = ids[event.step]
             if decision in counted or event.outcome != "counted":
                 found.append(f"entry {entry.seq}: {decision} was rewarded twice or late")
             counted[decision] = event.value
         elif isinstance(event, RewardCorrected):
-            corrected[f"{POLICY}:{event.step}"] = event.value
+            corrected[ids[event.step]] = event.value
+    erased = {decision for client in clients for decision in client.erased}
     acknowledged = {key: value for client in clients for key, value in client.decided.items()}
     for key, (context, answer) in acknowledged.items():
         kept = by_key.pop(key, None)
+        context = {} if answer["decision_id"] in erased else context
         if kept is None or kept.context != context or kept.answer.arm != answer["arm"]:
             found.append(f"the decision with key {key} is not in the log as it was answered")
     if by_key:
@@ -223,7 +254,9 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
     told = {key: value for client in clients for key, value in client.corrected.items()}
     if told != corrected:
         found.append(f"{len(told)} corrections were acknowledged, {len(corrected)} are in the log")
-    counters = {"decisions": len(acknowledged), "joined": len(counted), "pending": 0}
+    joined = len(counted) - len(erased)
+    counters = {"decisions": len(acknowledged), "joined": joined, "voided": len(erased)}
+    counters["pending"] = 0
     for name, expected in counters.items():
         if view[name] != expected:
             found.append(f"{name} is {view[name]}, the log has {expected}")
@@ -275,6 +308,7 @@ def main() -> int:
     print(f"{options.kills} kills in {seconds:.0f} s, {len(clients)} clients")
     print(f"decisions acknowledged: {decided}, rewards acknowledged: {rewarded}")
     print(f"rewards corrected: {sum(len(client.corrected) for client in clients)}")
+    print(f"decisions erased: {sum(len(client.erased) for client in clients)}")
     print(f"attempts without an answer: {sum(client.failures for client in clients)}")
     print(f"old keys sent again: {sum(client.repeats for client in clients)}")
     print(f"start to ready: median {starts[len(starts) // 2]:.2f} s, longest {starts[-1]:.2f} s")

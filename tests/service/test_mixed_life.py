@@ -1,8 +1,8 @@
 """A policy's whole life at random: everything that people and operators can do, in any order.
 
 Corrections, void and held rewards, erasures, pauses, other features, ends of waits, restarts with
-and without snapshots, backups put back. The judges: ridge regression by NumPy on what an export says
-was learned; the state made again from the log; `greedyfirst log check` beside the service.
+and without snapshots, backups put back. The judges: ridge regression by NumPy on what an export
+says was learned; the state made again from the log; `greedyfirst log check` beside the service.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Restoring applies the log in its order, and meets rewards of such a decision that were learned when
 they came. From there to the erasure the state of that time cannot be made again: the deployment
 *lacks* the decision. Only counts and names are kept up then, and no decision is recomputed. At the
-erasure everything is learned again without it, and the state is exact from then on. It is so too from
-a correction on that declared the reward void, as long as that stood.
+erasure everything is learned again without it, and the state is exact from then on. It is so too
+from a correction on that declared the reward void, as long as that stood.
 """
 
 from __future__ import annotations
