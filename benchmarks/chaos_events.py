@@ -160,7 +160,7 @@ class Machine:
         named = None
         for _ in range(400):
             _, told = self.server.asked("/v1/policies")
-            if named := re.search(r"greedyfirst restore (\S+) --db", str(told)):
+            if named := re.search(r"greedyfirst restore (\S+rescued-\S+) --db", str(told)):
                 break
             time.sleep(0.05)
         if named is None:

@@ -26,6 +26,7 @@ from greedyfirst.service.log.backup import back_up
 from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.restore import restore
 from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.log.sqlite_reader import SqliteReader
 
 DECISIONS = "/v1/policies/dose/decisions"
 
@@ -91,7 +92,7 @@ def test_a_log_that_comes_back_goes_on_with_all_that_was_acknowledged(
     log.close()
 
 
-def view_decisions(log: SqliteLog) -> int:
+def view_decisions(log: SqliteReader) -> int:
     return sum(entry.kind == "decided" for entry in log.read("dose"))
 
 
@@ -110,8 +111,14 @@ def test_a_backup_in_its_place_is_not_gone_on_with(start: Start, path: Path, how
             path.write_bytes(copy.read_bytes())
         assert [ask(client) for _ in range(5)] == [503] * 5
         time.sleep(1.2)
-        assert ask(client) == 503
+        answer = client.post(DECISIONS, json={"context": CONTEXT})
+        assert answer.status_code == 503
         assert client.get("/readyz").status_code == 503
+    if how == "replaced":  # what the copy lacks is not lost, and the sentence says where it is
+        (rescued,) = path.parent.glob("log.db.rescued-*")
+        assert f"use greedyfirst restore {rescued} --db" in answer.json()["detail"]
+        with reading(rescued) as kept:
+            assert view_decisions(kept) >= 2
 
 
 def test_an_older_state_of_the_same_log_is_refused_until_the_newest_is_back(

@@ -105,8 +105,10 @@ class SqliteLog(SqliteReader):
                 self._head = self.checked_tail(_CHECKED_AT_START)
                 self._expect(same_as)
                 self._begin_watch()
-        except BaseException:
+        except BaseException as error:
             self._release()
+            if same_as is not None and isinstance(error, DamagedLogError):
+                raise DamagedLogError(f"{error}{same_as.rescue()}") from error
             raise
 
     def _connection(self, path: Path, vfs: str | None) -> apsw.Connection:
