@@ -132,7 +132,6 @@ def test_after_a_restore_no_decision_id_is_given_twice(
         lost = [decide(client)["decision_id"] for _ in range(3)]
     done = restore(copy, path, **BY)
     assert (done.backup.seq, done.lost) == (2, 3)
-    clock.now = time.time()  # the restore's own stamp is the machine's
     with start() as client:
         # The person with dose:2 was A. B is another one, and A's reward must not be B's.
         again = [decide(client)["decision_id"] for _ in range(3)]
@@ -162,6 +161,31 @@ def test_after_a_restore_no_decision_id_is_given_twice(
         assert view(client) == shown
         assert decide(client)["decision_id"].endswith(again[0][-7:])
     assert run("log", "check", path).exit_code == 0
+
+
+def test_an_old_backup_ends_no_wait_before_a_person_has_answered(
+    path: Path, copy: Path, start: Start, clock: Clock
+) -> None:
+    """The rewards of that time may have come and be lost: their senders can send them again."""
+    day = 86_400.0
+    clock.now = time.time() - 20 * day
+    with start() as client:
+        create(client, reward_wait=10 * day, default_reward=0.0)
+        decide(client)
+    back_up(path, copy)
+    restore(copy, path, **BY)
+    clock.now = time.time()
+    with start() as client:
+        assert "no wait for a reward ends before" in client.get("/v1/clock").json()["question"]
+        assert view(client)["pending"] == 1
+        newest = client.get("/v1/policies/dose/audit").json()[0]
+        assert newest["event"]["event"] == "restored"
+        assert newest["event"]["machine_time"] == pytest.approx(clock.now, abs=60)
+        assert client.post("/v1/clock", json={"answer": "follow", **BY}).status_code == 200
+        assert reward(client, "dose:1", 0.5) == "counted"
+    log = SqliteLog(path)
+    assert log.check() > 0
+    log.close()
 
 
 def test_each_restore_has_ids_of_its_own(start: Start, path: Path, copy: Path) -> None:

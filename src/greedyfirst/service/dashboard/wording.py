@@ -250,9 +250,11 @@ def happened(entry: AuditEntry) -> str:
             where = "ahead" if event["seconds"] > 0 else "back"
             return f"The clock was set {by} {where}; waits for rewards moved with it."
         case "restored":
+            on = event.get("machine_time")
+            done = "" if on is None else f" on {when(on)}, by the machine’s clock,"
             return (
-                f"The log was put back from a backup of {count(event['entries'])} entries; what "
-                "was recorded after it is lost."
+                f"The log was put back{done} from a backup of {count(event['entries'])} entries; "
+                "what was recorded after it is lost."
             )
         case "key_changed":
             return _key_changed(event)

@@ -101,13 +101,14 @@ class AnchorFile:
 
 
 def _restorations(log: ReadableLog) -> list[tuple[int, float]]:
-    """Of each backup that was put back: its last entry, and when that was."""
+    """Of each backup that was put back: its last entry, and when that was done."""
     found = []
     for entry in log.audit(SERVICE, limit=10**6):
         if entry.kind == "restored":
             event = entry.event
             assert isinstance(event, Restored)
-            found.append((event.entries, entry.at))
+            done = entry.at if event.machine_time is None else event.machine_time
+            found.append((event.entries, done))
     return found
 
 

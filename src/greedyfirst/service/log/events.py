@@ -302,6 +302,9 @@ class Restored(Event, frozen=True, kw_only=True, tag="restored"):
     keys: tuple[str, ...]
     who: str
     why: str
+    #: When, by the machine's clock; the entry has the stamp of the backup's last one, since time
+    #: goes on only when a service starts, which asks before waits end. None in older logs.
+    machine_time: float | None = None
 
 
 class KeyChanged(Event, frozen=True, kw_only=True, tag="key_changed"):

@@ -107,8 +107,9 @@ def _renew(
             keys=tuple(names),
             who=who,
             why=why,
+            machine_time=time.time(),
         )
-        head, at = backup, max(time.time(), reader.last()[1])
+        head, at = backup, reader.last()[1]
         for policy in [SERVICE, *(entry.policy for entry in reader.policies())]:
             entry = Entry.of(restored, seq=head.seq + 1, at=at, policy=policy, key=None)
             head = Head(entry.seq, seal(head.seal, entry))
