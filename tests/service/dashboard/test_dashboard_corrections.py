@@ -83,6 +83,23 @@ def test_a_held_reward_is_seen_to_on_the_policys_page(dose, verdict):
     assert done[verdict] in words.partition("Audit list")[2]
 
 
+@pytest.mark.parametrize("page", ["/policies/dose", "/decisions/dose:5"])
+def test_two_people_with_the_same_correction_form_open(dose, page):
+    dose.put("/v1/decisions/dose:5/reward", json={"value": 680}).raise_for_status()
+    place = "/decisions/dose:5/correction"
+    ann, bob = form(dose, page, place), form(dose, page, place) | {"who": "Bob"}
+    ann |= {"verdict": "correct", "value": "0.68"}
+    for _ in range(2):  # sent twice counts once
+        assert send(dose, place, ann).status_code == 303
+    late = send(dose, place, bob | {"verdict": "confirm"})
+    assert late.status_code == 409
+    assert "The reward was corrected meanwhile by Ann: a slip; look at it" in Page(late).words
+    assert dose.get("/v1/decisions/dose:5").json()["learned"] == 0.68
+    again = form(dose, "/decisions/dose:5", place) | {"verdict": "void"}  # on purpose
+    assert send(dose, place, again).status_code == 303
+    assert dose.get("/v1/decisions/dose:5").json()["learned"] is None
+
+
 def test_the_tiles_add_up(dose):
     dose.put("/v1/decisions/dose:5/reward", json={"value": 680}).raise_for_status()
     body = {"value": None, "who": "Ann", "why": "?"}

@@ -17,6 +17,7 @@ from greedyfirst.service.errors import ConflictError, InvalidError
 from greedyfirst.service.http.access import needs, signed
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.state.administration import Action
 from greedyfirst.service.state.ranges import MOST
 
@@ -84,6 +85,7 @@ async def correct_reward(
         who, why = forms.signature(fields)
         value, part = _value(fields), fields.get("part", "")
         key = fields.get("key") or forms.new_key()
+        _check_newest(service.decision(decision_id), part, key, fields)
         await service.admin.correct(decision_id, value, part, signed(request, who), why, key)
     except (InvalidError, ConflictError) as error:
         return await _decision_refused(request, state, decision_id, error, fields)
@@ -106,6 +108,19 @@ async def erase_features(
         sent = fields | {"form": "erasure"}
         return await _decision_refused(request, state, decision_id, error, sent)
     return Redirect(f"/decisions/{quote(decision_id)}", status_code=303)
+
+
+def _check_newest(about: list[Entry], part: str, key: str, fields: dict[str, str]) -> None:
+    """Refuse a form that was opened before somebody else corrected the same reward."""
+    made = [
+        (entry.key, entry.event)
+        for entry in about
+        if isinstance(entry.event, events.RewardCorrected) and entry.event.part == part
+    ]
+    seen = fields.get("corrections", str(len(made)))
+    if seen != str(len(made)) and key not in [known for known, _ in made]:
+        said = f" by {made[-1][1].who}: {made[-1][1].why}" if made else ""
+        raise ConflictError(f"the reward was corrected meanwhile{said}; look at it as it is now")
 
 
 def _value(fields: dict[str, str]) -> float | None:
