@@ -8,6 +8,7 @@ says was learned; the state made again from the log; `greedyfirst log check` bes
 from __future__ import annotations
 
 import random
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,7 @@ class Life:
 
     def wait(self) -> None:
         self.clock.now += self.chance.choice([1.0, 30.0, 101.0])
+        self.decide()  # any request ends the waits that are over
 
     def restart(self) -> None:
         before = self.client.get("/v1/policies/dose").json()
@@ -202,3 +204,23 @@ def test_a_life_in_any_order(path: Path, seed: int, rewards: str, default: float
     with life.open:
         life.live(150)
         life.judge()
+
+
+def test_the_export_of_such_a_life_is_evaluated_on_what_was_learned(path: Path) -> None:
+    """Held, void, late, erased and pending decisions are in the export, and left out."""
+    life = Life(path, 3, "sum", None)
+    with life.open:
+        life.live(250)
+        life.judge()
+    file = path.with_name("export.parquet")
+    rows = pq.read_table(file).to_pylist()
+    found = {row["status"] for row in rows}
+    assert {"rewarded", "voided", "held", "missing", "late", "pending"} <= found
+    assert any(row["erased"] for row in rows)
+    learned = [row["learned"] for row in rows if row["learned"] is not None]
+    words = ["evaluate", str(file), "--always", "low", "--out", str(path.parent)]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0, told.output
+    earned = re.search(r"(\S+) a decision were earned", told.output)
+    assert earned is not None
+    assert float(earned[1]) == pytest.approx(np.mean(learned), rel=1e-3)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Columns of the service's exports.
 _EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
 _CONTEXT = "context."
+#: Those of its columns that hold lists.
+_LISTS = ("eligible_arms", "rewards")
 
 
 @app.command(
@@ -70,7 +72,7 @@ def evaluate(
     from greedyfirst.reports.evaluation_report import evaluation_table, write_evaluations
     from greedyfirst.tables import read_table
 
-    frame, used = _columns(read_table(log), arm, reward, propensity)
+    frame, used = _columns(read_table(log, columns=_plain), arm, reward, propensity)
     data = offline.LoggedData.from_table(
         frame,
         **used,
@@ -83,7 +85,7 @@ def evaluate(
     targets: dict[str, Any] = {name: policy_of(name) for name in policy or ()}
     targets |= {f"always {name}": offline.always(data, name) for name in always or ()}
     if like is not None:
-        other = _columns(read_table(like), arm, reward, propensity)[0]
+        other = _columns(read_table(like, columns=_plain), arm, reward, propensity)[0]
         shares = offline.shares_of(frame, other, data, arm=used["arm"], by=tuple(by or ()))
         targets[f"like {like.name}"] = shares
     elif by:
@@ -117,6 +119,11 @@ def _columns(
     used = {name: column for name, column in _EXPORT.items() if name != "propensity" or known}
     contexts = [name for name in frame.columns if str(name).startswith(_CONTEXT)]
     return rewarded[[*used.values(), *contexts]].reset_index(drop=True), used
+
+
+def _plain(names: list[str]) -> list[str]:
+    """The columns of a file, but for those of an export that hold lists."""
+    return [name for name in names if name not in _LISTS] if _is_export(names) else names
 
 
 def _is_export(columns: Sequence[Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,13 +16,19 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET_MAGIC = b"PAR1"
 
 
-def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
+def read_table(
+    path: str | Path,
+    *,
+    header: bool = True,
+    columns: Callable[[list[str]], list[str]] | None = None,
+) -> pd.DataFrame:
     """The table in a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file.
 
     Whole numbers come as int64 (float64 where cells are missing), other numbers as float64,
     true/false as booleans, anything else (dates too) as text. Empty cells, NA, NaN, null and their
     like are missing values. A Parquet file is known by its content, whatever its name. A text
     file whose first line is data is read with ``header=False``: columns are then f0, f1, … .
+    Of a Parquet file only those ``columns`` are read that the function takes of all names.
 
     A file that is no table raises ValueError: one sentence with the file, where possible the
     column and row, and what to do. Data rows are counted from 1; blank lines and the header are not
@@ -35,7 +42,7 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     with open(file, "rb") as opened:
         magic = opened.read(len(_PARQUET_MAGIC))
     if magic == _PARQUET_MAGIC or file.suffix.lower() == ".parquet":
-        return _as_frame(file, _read_parquet(file, magic))
+        return _as_frame(file, _read_parquet(file, magic, columns))
     name = file.name.lower()
     compression = "gzip" if name.endswith(".gz") else None
     separator = _SEPARATORS.get(Path(name.removesuffix(".gz")).suffix)
@@ -46,7 +53,9 @@ def read_table(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     return _as_frame(file, TextFile(file, separator, compression, header).read())
 
 
-def _read_parquet(path: Path, magic: bytes) -> pa.Table:
+def _read_parquet(
+    path: Path, magic: bytes, columns: Callable[[list[str]], list[str]] | None
+) -> pa.Table:
     if not magic:
         raise ValueError(f"{path} is empty; expected a Parquet file")
     if magic != _PARQUET_MAGIC:
@@ -56,7 +65,7 @@ def _read_parquet(path: Path, magic: bytes) -> pa.Table:
             names = list(file.schema_arrow.names)
             check_names(path, names)
             kept = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
-            table = file.read(columns=kept)
+            table = file.read(columns=kept if columns is None else columns(kept))
     except (pa.ArrowException, OSError):
         raise ValueError(f"{path} is a damaged Parquet file; write it again") from None
     if table.num_rows == 0:
