@@ -348,3 +348,34 @@ def test_an_answer_that_is_not_on_disk_is_no_answer(
             assert len(service.deployments["dose"].pending) == 2
 
     asyncio.run(run())
+
+
+def test_a_correction_during_the_question_and_beside_its_answer(
+    path: Path, machine: Machine
+) -> None:
+    async def run() -> bytes:
+        service = DecisionService(lambda: SqliteLog(path), clock=machine.clock())
+        async with make_application(service, access=Access(list)).lifespan():
+            asked = SPECIFICATION | {"reward_wait": WAIT, "default_reward": 0.0}
+            await service.create(msgspec.convert(asked, Specification))
+            for number in range(30):
+                made = await service.decide("dose", CONTEXT)
+                if number % 2:
+                    await service.reward(made.decision_id, 1.0)
+            machine.wall += JUMP
+            for _ in range(LOOKS):
+                service._look_after(service._working())
+            await service.correct("dose:2", 0.5, "", "Ada", "a test")
+            await asyncio.gather(  # the answer comes while the past is learned again
+                service.correct("dose:4", 0.25, "", "Ada", "a test"),
+                service.answer_clock("follow", "Ada", "a test"),
+            )
+            await service.decide("dose", CONTEXT)
+            assert len(service.deployments["dose"].pending) == 16  # no wait has ended
+            return state_of(service)
+
+    lived = asyncio.run(run())
+    log = SqliteLog(path)
+    for kept in (True, False):
+        assert save(restore(log, "dose", snapshots=kept)[0])() == lived
+    log.close()
