@@ -48,7 +48,7 @@ def stamps(path: Path) -> list[str]:
 
 def make_key(path: Path) -> None:
     """A log with one key, so that nobody else may do anything."""
-    from greedyfirst.service.http.middleware import hashed
+    from greedyfirst.service.http.access import hashed
     from greedyfirst.service.log.access_keys import AccessKey, add_key
     from greedyfirst.service.log.sqlite_log import SqliteLog
 

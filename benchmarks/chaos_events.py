@@ -239,7 +239,7 @@ class Machine:
 
     def remove_key(self) -> None:
         """A key is made and removed; two seconds later it is refused, and the others are not."""
-        from greedyfirst.service.http.middleware import hashed
+        from greedyfirst.service.http.access import hashed
         from greedyfirst.service.log.access_keys import AccessKey, add_key, remove_key
 
         self.keys += 1

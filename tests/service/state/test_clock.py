@@ -357,18 +357,18 @@ def test_a_correction_during_the_question_and_beside_its_answer(
         service = DecisionService(lambda: SqliteLog(path), clock=machine.clock())
         async with make_application(service, access=Access(list)).lifespan():
             asked = SPECIFICATION | {"reward_wait": WAIT, "default_reward": 0.0}
-            await service.create(msgspec.convert(asked, Specification))
+            await service.admin.create(msgspec.convert(asked, Specification))
             for number in range(30):
                 made = await service.decide("dose", CONTEXT)
                 if number % 2:
                     await service.reward(made.decision_id, 1.0)
             machine.wall += JUMP
             for _ in range(LOOKS):
-                service._look_after(service._working())
-            await service.correct("dose:2", 0.5, "", "Ada", "a test")
+                service._look_after(service.working())
+            await service.admin.correct("dose:2", 0.5, "", "Ada", "a test")
             await asyncio.gather(  # the answer comes while the past is learned again
-                service.correct("dose:4", 0.25, "", "Ada", "a test"),
-                service.answer_clock("follow", "Ada", "a test"),
+                service.admin.correct("dose:4", 0.25, "", "Ada", "a test"),
+                service.admin.answer_clock("follow", "Ada", "a test"),
             )
             await service.decide("dose", CONTEXT)
             assert len(service.deployments["dose"].pending) == 16  # no wait has ended
