@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos_events import DAY, Machine
-from kills import POLICY, SPECIFICATION, Client, checked, free_port, violations
+from kills import POLICY, SPECIFICATION, Client, checked, free_port, verdict, violations
 
 KEY = {"Authorization": "Bearer chaos"}
 #: No wait is over within the run, so none may end.
@@ -121,12 +121,7 @@ def main() -> int:
     print(f"log check: {sentence}")
     if not clean:
         found.append("the log check is not clean")
-    if any(client.is_alive() for client in clients) or not rewarded:
-        found.append("clients were not answered")
-    print(f"violations: {len(found)}")
-    for sentence in found[:20]:
-        print(f"  {sentence}")
-    return 1 if found else 0
+    return verdict(found, clients, rewarded)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
-from kills import Client, Server
+from kills import Client, Server, free_port
 
 TESTS = Path(__file__).parents[1] / "tests" / "service"
 DAY = 86_400.0
@@ -188,7 +188,6 @@ class Machine:
         """Somebody removes all that looks like a lock, and starts another service on the file."""
         for file in self.path.parent.glob(f"{self.path.name}*lock*"):
             file.unlink()
-        from kills import free_port
 
         arguments = (str(self.path), free_port(), *self.server.more)
         second = self.server.processes.Process(target=self.server.target, args=arguments)

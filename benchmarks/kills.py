@@ -318,6 +318,11 @@ def main() -> int:
         found.append("the log check is not clean")
     if server.process.exitcode != 0:
         found.append(f"SIGTERM ended the service with {server.process.exitcode}")
+    return verdict(found, clients, rewarded)
+
+
+def verdict(found: list[str], clients: list[Client], rewarded: int) -> int:
+    """Print what was ``found``, clients without an answer too; the exit status."""
     if any(client.is_alive() for client in clients) or not rewarded:
         found.append("clients were not answered")
     print(f"violations: {len(found)}")
