@@ -35,6 +35,7 @@ def serve(path: str, port: int, ahead: Synchronized[float], full: Synchronized[b
     from failing_disk import FailingDisk
 
     from greedyfirst.service import server
+    from greedyfirst.service.log import places
     from greedyfirst.service.state.clock import Clock
 
     disk = FailingDisk()
@@ -48,7 +49,7 @@ def serve(path: str, port: int, ahead: Synchronized[float], full: Synchronized[b
     threading.Thread(target=watch_disk, daemon=True).start()
     clock = Clock(wall=lambda: time.time() + ahead.value)
     server.DecisionService = partial(server.DecisionService, clock=clock)  # type: ignore
-    server.SqliteLog = partial(server.SqliteLog, vfs=disk.name)  # type: ignore
+    places.SqliteLog = partial(places.SqliteLog, vfs=disk.name)  # type: ignore
     server.serve(path, port=port)
 
 

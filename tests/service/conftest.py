@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from failing_disk import FailingDisk
 from served import Clock, Start, create, running
 
+from support import postgres_server
+from support.postgres_server import PostgresServer
+
 
 @pytest.fixture
 def clock() -> Clock:
@@ -24,6 +28,19 @@ def clock() -> Clock:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log.db"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests of this process; skipped where it is not installed."""
+    reason = postgres_server.missing()
+    if reason is not None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    server = PostgresServer()
+    yield server
+    server.remove()
 
 
 @pytest.fixture

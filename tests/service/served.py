@@ -13,6 +13,10 @@ from litestar.testing import TestClient
 
 from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import make_application
+from greedyfirst.service.http.peers import Peers
+from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.places import open_log
+from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state import clock as clocks
@@ -48,12 +52,19 @@ def service_clock(clock: Callable[[], float]) -> clocks.Clock:
     return clocks.Clock() if clock is time.time else clocks.Clock(clock, clock)
 
 
+def log_at(place: Path | PostgresUrl, vfs: str | None = None) -> Log:
+    """The log at a place; a file by this file layer of SQLite's."""
+    return SqliteLog(place, vfs=vfs) if isinstance(place, Path) else open_log(place)
+
+
 @contextmanager
 def running(
-    path: Path, clock: Callable[[], float], *, vfs: str | None = None, **options: Any
+    path: Path | PostgresUrl, clock: Callable[[], float], *, vfs: str | None = None, **options: Any
 ) -> Iterator[TestClient[Any]]:
-    """A client of a service on this file, which is stopped in good order at the end."""
-    service = DecisionService(lambda: SqliteLog(path, vfs=vfs), clock=service_clock(clock))
+    """A client of a service on this log, which is stopped in good order at the end."""
+    service = DecisionService(lambda: log_at(path, vfs), clock=service_clock(clock))
+    if not isinstance(path, Path):
+        options.setdefault("peers", Peers(service))
     app = make_application(service, access=options.pop("access", Access(list)), **options)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client

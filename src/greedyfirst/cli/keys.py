@@ -6,6 +6,7 @@ import getpass
 import re
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,13 +35,13 @@ def add_key(
     policy: Annotated[
         list[str] | None, typer.Option(help="A policy that it is good for; else all. Repeat it.")
     ] = None,
-    db: Database = DEFAULT_LOG,
+    db: Database = str(DEFAULT_LOG),
 ) -> None:
     """Make a key and show it, once; only its hash is kept."""
     need_extra()
     from greedyfirst.service.http.access import ROLES, hashed, new_key
     from greedyfirst.service.log import access_keys
-    from greedyfirst.service.log.sqlite_log import SqliteLog
+    from greedyfirst.service.log.places import open_log, place_of
     from greedyfirst.validation import choice
 
     choice("role", role, ROLES)
@@ -49,13 +50,14 @@ def add_key(
         if not _POLICY.fullmatch(each):
             raise wrong("policy", each, "the name of a policy")
     until = None if expires is None else time.time() + _seconds("expires", expires)
-    if not db.is_file():
-        SqliteLog(db).close()
+    place = place_of(db)
+    if not isinstance(place, Path) or not place.is_file():
+        open_log(place).close()
     key = new_key()
     made = access_keys.AccessKey(
         name, role, hashed(key), policies=tuple(policy) if policy else None, expires=until
     )
-    if not access_keys.add_key(db, made, who=getpass.getuser()):
+    if not access_keys.add_key(place, made, who=getpass.getuser()):
         raise ValueError(
             f"there is a key of the name {name!r} already; "
             "greedyfirst keys rotate gives it a new secret"
@@ -70,7 +72,7 @@ def rotate_key(
         str | None, typer.Option(help="How long the old secret is good too: 30m, 1h, 7d.")
     ] = None,
     expires: Expires = None,
-    db: Database = DEFAULT_LOG,
+    db: Database = str(DEFAULT_LOG),
 ) -> None:
     """Give a key a new secret and show it, once; the old one is good no more."""
     need_extra()
@@ -90,33 +92,32 @@ def rotate_key(
 
 
 @keys.command("list", epilog="Example: [bold]greedyfirst keys list --db trial.db[/bold]")
-def list_keys(db: Database = DEFAULT_LOG) -> None:
+def list_keys(db: Database = str(DEFAULT_LOG)) -> None:
     """All keys: role, policies, when made, until when good, when last used, and their state."""
     need_extra()
-    from greedyfirst.service.log.access_keys import read_keys
-    from greedyfirst.service.log.read_only import reading
+    from greedyfirst.service.log.places import reading
 
     now = time.time()
     typer.echo("name\trole\tpolicies\tmade\texpires\tlast used\tstate")
     with reading(existing(db)) as log:
-        for key in read_keys(log.connection):
+        for key in log.access_keys():
             policies = "all" if key.policies is None else ",".join(key.policies)
             times = [_when(at) for at in (key.made, key.expires, key.last_used)]
             typer.echo("\t".join([key.name, key.role, policies, *times, key.state(now)]))
 
 
 @keys.command("remove", epilog="Example: [bold]greedyfirst keys remove clinic[/bold]")
-def remove_key(name: Name, db: Database = DEFAULT_LOG) -> None:
+def remove_key(name: Name, db: Database = str(DEFAULT_LOG)) -> None:
     """Take a key out of use, for ever."""
     need_extra()
     from greedyfirst.service.log import access_keys
-    from greedyfirst.service.log.access_keys import read_keys
-    from greedyfirst.service.log.read_only import reading
+    from greedyfirst.service.log.places import reading
 
-    if not access_keys.remove_key(existing(db), name, who=getpass.getuser()):
+    place = existing(db)
+    if not access_keys.remove_key(place, name, who=getpass.getuser()):
         raise ValueError(f"there is no key of the name {name!r}")
-    with reading(db) as log:
-        if not any(key.state(time.time()) == "in use" for key in read_keys(log.connection)):
+    with reading(place) as log:
+        if not any(key.state(time.time()) == "in use" for key in log.access_keys()):
             typer.echo("no key is in use any more: nobody may do anything until one is added")
 
 

@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from greedyfirst.cli.application import app
-from greedyfirst.cli.service_options import DEFAULT_LOG, Database, existing, need_extra
+from greedyfirst.cli.service_options import (
+    DEFAULT_LOG,
+    Database,
+    LogArgument,
+    existing,
+    existing_file,
+    file_only,
+    need_extra,
+)
 
 log = typer.Typer(help="The log of the decision service.", no_args_is_help=True)
 app.add_typer(log, name="log")
@@ -17,7 +25,7 @@ app.add_typer(log, name="log")
 
 @log.command("check", epilog="Example: [bold]greedyfirst log check trial.db --last 10000[/bold]")
 def check_log(
-    db: Annotated[Path, typer.Argument(help="The file of the log.")],
+    db: LogArgument,
     last: Annotated[int, typer.Option(help="Decisions of each policy to make again.")] = 10_000,
     head: Annotated[
         list[str] | None,
@@ -40,12 +48,13 @@ def check_log(
     need_extra()
     from greedyfirst.service.log.anchors import AnchorFile, check_head
     from greedyfirst.service.log.entries import Head
-    from greedyfirst.service.log.read_only import reading
+    from greedyfirst.service.log.places import reading
     from greedyfirst.service.state.restoring import recompute_last
 
     heads = [Head.parse(text) for text in head or ()]
     anchors = None if anchor is None else AnchorFile.with_key_in(anchor, anchor_key)
-    with reading(existing(db)) as opened:
+    place = existing(db)
+    with reading(place) as opened:
         count = opened.check()
         for known in heads:
             check_head(opened, known)
@@ -55,7 +64,7 @@ def check_log(
             restored = f"; {lost} more were lost when a backup was put back" if lost else ""
             typer.echo(f"{checked - lost} anchors fit{restored}")
         if not count:
-            typer.echo(f"{db} has no entries: there is nothing to check")
+            typer.echo(f"{place} has no entries: there is nothing to check")
             return
         typer.echo(f"{count} entries, all as they were written")
         typer.echo(f"head {opened.head()}")
@@ -77,7 +86,7 @@ def check_log(
 
 @app.command(epilog="Example: [bold]greedyfirst backup trial.db copy.db[/bold]")
 def backup(
-    db: Annotated[Path, typer.Argument(help="The file of the log.")],
+    db: LogArgument,
     out: Annotated[Path, typer.Argument(help="The file of the copy.")],
     force: Annotated[bool, typer.Option("--force", help="Write over an older copy.")] = False,
 ) -> None:
@@ -85,7 +94,7 @@ def backup(
     need_extra()
     from greedyfirst.service.log.backup import back_up
 
-    head = back_up(existing(db), out, force=force)
+    head = back_up(existing_file(db), out, force=force)
     typer.echo(f"{out} has {head.seq} entries, all as they were written; head {head}")
 
 
@@ -95,7 +104,7 @@ def backup(
 )
 def restore(
     copy: Annotated[Path, typer.Argument(help="The file of the copy.")],
-    db: Database = DEFAULT_LOG,
+    db: Database = str(DEFAULT_LOG),
     who: Annotated[str, typer.Option(help="Who decided it; else the name of the account.")] = "",
     why: Annotated[str, typer.Option(help="The reason, for the log.")] = "not said",
     keep_keys: Annotated[
@@ -105,9 +114,13 @@ def restore(
 ) -> None:
     """Put a copy in the place of a log; what was there is kept aside. The service must be ended."""
     need_extra()
+    from greedyfirst.service.log.places import place_of
     from greedyfirst.service.log.restore import restore as put_back
 
-    done = put_back(existing(copy), db, who=who or getpass.getuser(), why=why, keep_keys=keep_keys)
+    path = file_only(place_of(db))
+    done = put_back(
+        existing_file(copy), path, who=who or getpass.getuser(), why=why, keep_keys=keep_keys
+    )
     typer.echo(f"{db} has the {done.backup.seq} entries of {copy}; head {done.head}")
     if done.replaced is not None:
         typer.echo(f"what was there is in {done.replaced}")

@@ -19,8 +19,12 @@ from greedyfirst.cli.service_options import DEFAULT_LOG, need_extra
 )
 def serve(
     db: Annotated[
-        Path | None,
-        typer.Option("--db", help="The file of the log.", show_default=str(DEFAULT_LOG)),
+        str | None,
+        typer.Option(
+            "--db",
+            help="The log: a file, or postgresql://USER@HOST/DATABASE for several services.",
+            show_default=str(DEFAULT_LOG),
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; other than loopback needs keys.")
@@ -56,6 +60,12 @@ def serve(
     anchor_key: Annotated[
         Path | None, typer.Option(help="A file with the secret that signs those notes.")
     ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="With PostgreSQL: where other services reach this one, http://HOST:PORT."
+        ),
+    ] = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -67,22 +77,28 @@ def serve(
     """Serve decisions over HTTP, each on disk before it is answered."""
     need_extra()
     from greedyfirst.service import logs
+    from greedyfirst.service.log.places import place_of
     from greedyfirst.service.server import check_address
     from greedyfirst.service.server import serve as run
 
     with ExitStack() as until_it_ends:
         until_it_ends.enter_context(logs.written(form=log_format, level=log_level))
-        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        here = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if demo:
             from greedyfirst.service.demo import SPECIFICATION, simulate_trial
 
             check_address(host, port)
             if db is None:
-                db = Path(until_it_ends.enter_context(TemporaryDirectory()), "demo.db")
+                folder = until_it_ends.enter_context(TemporaryDirectory())
+                db = str(Path(folder, "demo.db"))
+            trial = place_of(db)
+            if not isinstance(trial, Path):
+                raise ValueError("the demo is written to a file; give --db the path of one")
             typer.echo("simulating a dosing trial; this takes a few seconds")
-            simulate_trial(db)
-            typer.echo(f"open {address}/policies/{SPECIFICATION.name}")
-        db = db or DEFAULT_LOG
+            simulate_trial(trial)
+            typer.echo(f"open {here}/policies/{SPECIFICATION.name}")
+        db = db or str(DEFAULT_LOG)
+        place = place_of(db)
         run(
             db,
             host=host,
@@ -95,5 +111,6 @@ def serve(
             access_log=access_log,
             anchor=anchor,
             anchor_key=anchor_key,
-            ready=lambda: typer.echo(f"greedyfirst serves {db} at {address} (Ctrl-C ends it)"),
+            address=address,
+            ready=lambda: typer.echo(f"greedyfirst serves {place} at {here} (Ctrl-C ends it)"),
         )

@@ -1,14 +1,19 @@
-"""What the commands of the service share: its extra, and the file of its log."""
+"""What the commands of the service share: its extra, and where its log is."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
+    from greedyfirst.service.log.postgres_database import PostgresUrl
+
 DEFAULT_LOG = Path("greedyfirst.db")
-Database = Annotated[Path, typer.Option("--db", help="The file of the log.")]
+_WHERE = "The log: a file, or postgresql://USER@HOST/DATABASE."
+Database = Annotated[str, typer.Option("--db", help=_WHERE)]
+LogArgument = Annotated[str, typer.Argument(help=_WHERE)]
 
 
 def need_extra() -> None:
@@ -25,8 +30,26 @@ def need_extra() -> None:
         ) from None
 
 
-def existing(db: Path) -> Path:
-    """The file of a log that is there."""
-    if not db.is_file():
+def existing(db: str | Path) -> Path | PostgresUrl:
+    """Where a log is that is there."""
+    from greedyfirst.service.log.places import place_of
+
+    place = place_of(db)
+    if isinstance(place, Path) and not place.is_file():
         raise ValueError(f"there is no log in {db}; greedyfirst serve --db {db} makes one")
-    return db
+    return place
+
+
+def existing_file(db: str | Path) -> Path:
+    """The file of a log that is there; PostgreSQL has its own means."""
+    return file_only(existing(db))
+
+
+def file_only(place: Path | PostgresUrl) -> Path:
+    """Refuse what is only for files."""
+    if not isinstance(place, Path):
+        raise ValueError(
+            f"{place} is backed up by pg_dump and put back by pg_restore; "
+            f"greedyfirst log copy {place} FILE makes a file of it"
+        )
+    return place

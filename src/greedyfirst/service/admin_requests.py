@@ -56,12 +56,17 @@ class AdminRequests:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         created = events.Created(specification=specification, seed=seed, asked=asked, who=who)
         recall = service.running.recall_of(name)
-        with service.making_ready(name):  # in a thread, since it may have to compile the policy
-            try:
+        with service.making_ready(name):
+            await service.running.own(name)
+            if name in service.deployments:
+                raise UnavailableError(f"policy {name} was created meanwhile; try again")
+            try:  # in a thread, since it may have to compile the policy
                 deployment = await service.workers.run("learn", Deployment.begin, created, recall)
             except ValueError as error:
                 raise InvalidError(str(error)) from None
         journal = service.working()
+        if not service.running.owns(name):
+            raise UnavailableError(f"the owner of policy {name} changes just now; try again")
         journal.add(created, at=service.now(), policy=name)
         service.deployments[name] = deployment
         gc.freeze()

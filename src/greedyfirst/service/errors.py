@@ -56,3 +56,7 @@ class DamagedLogError(ValueError):
 
 class LogFailedError(OSError):
     """The log could not be written or read; what was to be appended may or may not be in it."""
+
+
+class LostLeaseError(LogFailedError):
+    """A policy has another owner now; nothing of what was to be appended is in the log."""

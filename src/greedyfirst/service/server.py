@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import uvloop
 from granian.constants import HTTPModes, Interfaces
@@ -28,17 +29,21 @@ from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.anchors import AnchorFile
-from greedyfirst.service.log.read_only import reading
-from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.log.places import open_log, place_of, reading
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.timekeeping import LONGEST_PAUSE
-from greedyfirst.validation import number, whole_number
+from greedyfirst.validation import number, whole_number, wrong
+
+if TYPE_CHECKING:  # they need what only PostgreSQL's extra installs
+    from greedyfirst.service.http.peers import Peers
+    from greedyfirst.service.log.postgres_database import PostgresUrl
 
 #: Connections that may be open at a time; a connection's next request must begin, and its headers
 #: end, within so many seconds.
 MOST_CONNECTIONS, IDLE_SECONDS = 4096, 30
 #: Seconds that requests under way have to end once the service is to stop.
 _LONGEST_STOP = 10.0
+_EVERYWHERE = ("0.0.0.0", "::")
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -55,14 +60,16 @@ def serve(
     access_log: bool = False,
     anchor: str | Path | None = None,
     anchor_key: str | Path | None = None,
+    address: str | None = None,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Serve the log in the file ``path`` until SIGINT or SIGTERM.
+    """Serve the log at ``path`` until SIGINT or SIGTERM.
 
     Parameters
     ----------
     path
-        The log, made if it is not there.
+        The log, made if it is not there: a file, or the URL of a PostgreSQL database, which several
+        services may serve.
     host, port
         Where to listen. Other addresses than loopback need keys.
     names
@@ -80,6 +87,9 @@ def serve(
     anchor, anchor_key
         A file to note the log's head in, and one with the secret that signs it. A log that does not
         have every head in there is not served.
+    address
+        With PostgreSQL: the URL at which the other services reach this one, by default
+        ``http://host:port``.
     ready
         Called when the log is open and the service is about to listen.
     """
@@ -88,7 +98,8 @@ def serve(
     number("longest_pause", longest_pause, above=0)
     whole_number("connections", connections, at_least=16)
     believed = Proxies(proxies) if proxies else None
-    path = Path(path)
+    place = place_of(path)
+    address = _address(place, address, host, port)
     anchors = None
     if anchor is not None:
         key = None if anchor_key is None else Path(anchor_key)
@@ -96,30 +107,31 @@ def serve(
     elif anchor_key is not None:
         raise ValueError("anchor_key needs an anchor: the file whose lines it signs")
     if anchors is not None:
-        _check_anchors(path, anchors)
-    SqliteLog(path).close()  # make it where it is not there
+        _check_anchors(place, anchors)
+    open_log(place).close()  # make it where it is not there
     reached_as = [*names, *(() if host in LOOPBACK else (host,))]
     reached_as += [] if believed is None else ["a service behind a proxy"]
-    access = Access(lambda: all_keys(path), needed=bool(reached_as))
-    add_one = f"greedyfirst keys add NAME --role admin --db {path}"
+    access = Access(lambda: all_keys(place), needed=bool(reached_as))
+    add_one = f"greedyfirst keys add NAME --role admin --db {place}"
     if not access.in_use and reached_as:
         raise ValueError(
             f"{reached_as[0]} can be reached from elsewhere, which needs keys: {add_one}"
         )
     if not access.in_use and access.keys:
         _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
-    service = DecisionService(lambda: SqliteLog(path), longest_pause=longest_pause)
+    service = DecisionService(lambda: open_log(place, address=address), longest_pause=longest_pause)
     hosts = LOOPBACK | {host, *names}
     app = make_application(
         service,
         access=access,
-        keys_in=path,
+        keys_in=place,
         hosts=hosts,
         per_second=per_second,
         proxies=believed,
         access_log=access_log,
         connections=partial(open_connections, port),
         anchors=anchors,
+        peers=None if isinstance(place, Path) else _peers(service),
     )
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
@@ -128,16 +140,36 @@ def serve(
         uvloop.run(_run(service, app, host, port, connections, ready))
 
 
-def _check_anchors(path: Path, anchors: AnchorFile) -> None:
+def _address(place: object, address: str | None, host: str, port: int) -> str:
+    """The URL at which other services reach this one; refused where there are no others."""
+    if address is None:
+        if host in _EVERYWHERE and not isinstance(place, Path):
+            raise ValueError(f"address is needed: other services do not reach this one at {host}")
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if isinstance(place, Path):
+        raise ValueError("address is for a log in PostgreSQL: nobody else serves a file")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise wrong("address", address, "http://HOST:PORT")
+    return address.rstrip("/")
+
+
+def _peers(service: DecisionService) -> Peers:
+    from greedyfirst.service.http.peers import Peers
+
+    return Peers(service)
+
+
+def _check_anchors(place: Path | PostgresUrl, anchors: AnchorFile) -> None:
     """Refuse a log that lacks what was noted of it; it stays as it is."""
     if not anchors.path.exists():
         return
-    if path.is_file():
-        with reading(path) as log:
+    if not isinstance(place, Path) or place.is_file():
+        with reading(place) as log:
             anchors.check(log)
     elif anchors.read():
         raise DamagedLogError(
-            f"{path} is not there, but {anchors.path} has entries of it; put the log back"
+            f"{place} is not there, but {anchors.path} has entries of it; put the log back"
         )
 
 

@@ -80,7 +80,7 @@ class DecisionService:
         """Every second: look at the clock, and end waits that are over."""
         self.timekeeping.look(journal)
         for name, deployment in list(self.deployments.items()):
-            if name not in self.busy:
+            if name not in self.busy and self.running.owns(name):
                 self.expire(journal, deployment)
 
     # ---------------------------------------------------------------- common to all requests
@@ -147,8 +147,15 @@ class DecisionService:
             raise UnavailableError(f"policy {name} is being made ready; try again soon")
         deployment = self.running.by_name.get(name)
         if deployment is None:
+            self._check_absent(name)
             raise NotFoundError(f"there is no policy {name!r}")
         return deployment
+
+    def _check_absent(self, name: str) -> None:
+        """Refuse to say that a policy is not there while only its owner changes."""
+        leases = self.running.leases
+        if leases is not None and name in leases.policies and not self.running.owns(name):
+            raise UnavailableError(f"the owner of policy {name} changes just now; try again")
 
     def now(self) -> float:
         """The time, which goes back only if a person says so."""
@@ -196,9 +203,14 @@ class DecisionService:
         entries_left[name] = left
 
     def record(self, event: AnyEvent, *, key: str | None = None) -> bool:
-        """Add an event of the service itself, once per key; False while nothing can be recorded."""
+        """Add an event of the service itself, once per key; False while nothing can be recorded.
+
+        What has a key is recorded by the one service that owns these events.
+        """
         journal = self.running.journal
         if journal is None or journal.failure is not None:
+            return False
+        if key is not None and not self.running.owns(events.SERVICE):
             return False
         if key is None or journal.with_key(events.SERVICE, key) is None:
             journal.add(event, at=self.now(), policy=events.SERVICE, key=key)
@@ -251,6 +263,7 @@ class DecisionService:
         name, _, end = decision_id.rpartition(":")
         deployment, step = self.running.by_name.get(name), _STEP.fullmatch(end)
         if deployment is None or step is None:
+            self._check_absent(name)
             raise NotFoundError(f"there is no decision {decision_id!r}")
         number = int(step[1])
         if deployment.decision_id(number) != decision_id:

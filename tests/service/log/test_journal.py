@@ -24,19 +24,20 @@ class SlowLog:
         self.began = threading.Semaphore(0)
         self.broken = False
 
-    def last(self) -> tuple[int, float]:
+    def last(self, policy: str | None = None) -> tuple[int, float]:
         return (0, 0.0)
 
-    def keys(self) -> Iterator[tuple[str, str]]:
+    def keys(self, policy: str | None = None) -> Iterator[tuple[str, str]]:
         return iter(())
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[Entry]) -> int:
         self.began.release()
         assert self.go.acquire(timeout=10)
         if self.broken:
             raise LogFailedError("the disk is gone")
         self.batches.append([entry.seq for entry in entries])
         self.kept += entries
+        return entries[0].seq
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         self.snapshots.append(seq)

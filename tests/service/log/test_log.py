@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +16,6 @@ import pytest
 from log_entries import entries
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.entries import Entry
-from greedyfirst.service.log.events import Expired
 from greedyfirst.service.log.sqlite_log import SqliteLog
 
 
@@ -43,21 +40,6 @@ def cut(path: Path | str, length: int) -> None:
         file.truncate(length)
 
 
-def test_what_is_appended_is_read(path: Path) -> None:
-    log = SqliteLog(path)
-    assert log.last() == (0, 0.0)
-    log.append(entries(1, 1200))
-    assert log.last() == (1200, 1200.0)
-    assert list(log.read("p")) == entries(1, 1200)
-    assert list(log.read("p", 5, 9)) == entries(6, 8)
-    assert list(log.read("q")) == []
-    assert log.about("p", 7) == entries(7, 7)
-    assert log.with_key("p", "key 7") == entries(7, 7)[0]
-    assert log.with_key("q", "key 7") is None
-    assert log.check() == 1200
-    log.close()
-
-
 @pytest.mark.parametrize("question", ["policies", "audit"])
 def test_a_start_does_not_read_the_daily_work(path: Path, question: str) -> None:
     """A log of a million decisions is a gigabyte, which a disk takes many seconds to read."""
@@ -69,82 +51,6 @@ def test_a_start_does_not_read_the_daily_work(path: Path, question: str) -> None
     plan = log.connection.execute(f"EXPLAIN QUERY PLAN {asked[0].replace('?', '1')}").fetchall()
     assert all("INDEX" in str(row[3]) or "ORDER BY" in str(row[3]) for row in plan), plan
     log.close()
-
-
-def test_entries_are_all_appended_or_none(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 3))
-    with pytest.raises(LogFailedError):
-        log.append([*entries(4, 5), entries(2, 2)[0]])
-    assert log.last() == (3, 3.0)
-    log.append(entries(4, 5))
-    log.close()
-    reopened = SqliteLog(path)
-    assert reopened.check() == 5
-    reopened.close()
-
-
-def test_the_file_refuses_changes(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 3))
-    log.close()
-    for change in ("UPDATE entries SET at = 0", "DELETE FROM entries"):
-        with sqlite3.connect(path) as other, pytest.raises(sqlite3.Error, match="append-only"):
-            other.execute(change)
-        other.close()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE entries SET body = CAST(replace(body, 'counted', 'late') AS BLOB) WHERE seq = 100",
-        "UPDATE entries SET at = at + 1 WHERE seq = 100",
-        "UPDATE entries SET policy = 'q' WHERE seq = 100",
-        "UPDATE entries SET key = NULL WHERE seq = 100",
-        "UPDATE entries SET step = 5 WHERE seq = 100",
-        "UPDATE entries SET kind = 'expired' WHERE seq = 100",
-        "DELETE FROM entries WHERE seq = 100",
-        "DELETE FROM entries WHERE seq = 1",
-    ],
-)
-def test_every_edit_is_found_by_the_check(path: Path, change: str) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 3000))
-    log.close()
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TRIGGER entries_stay")
-        other.execute("DROP TRIGGER entries_remain")
-        other.execute(change)
-    other.close()
-    opened = SqliteLog(path)
-    with pytest.raises(DamagedLogError, match=r"entry|entries"):
-        opened.check()
-    opened.close()
-
-
-def test_recent_edits_are_found_at_the_start(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 3000))
-    log.close()
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TRIGGER entries_remain")
-        other.execute("DELETE FROM entries WHERE seq = 2500")
-    other.close()
-    with pytest.raises(DamagedLogError, match="lacks entry 2500"):
-        SqliteLog(path)
-
-
-def test_entries_that_are_gone_from_the_end_are_missed(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 30))
-    log.save_snapshot("p", 30, b"")
-    log.close()
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TRIGGER entries_remain")
-        other.execute("DELETE FROM entries WHERE seq > 20")
-    other.close()
-    with pytest.raises(DamagedLogError, match="lost its last entries"):
-        SqliteLog(path)
 
 
 def test_a_crashed_log_recovers_whole(crashed: Path) -> None:
@@ -249,29 +155,6 @@ def test_a_reader_of_the_file_does_not_keep_the_service_from_starting(
     reader.close()
 
 
-def test_reads_of_several_threads(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 2000))
-    failures: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            for _ in range(20):
-                assert len(list(log.read("p"))) >= 2000
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=read) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for seq in range(2001, 2021):
-        log.append([Entry.of(Expired(step=1, learned=None), seq=seq, at=0, policy="p", key=None)])
-    for thread in threads:
-        thread.join()
-    assert not failures
-    log.close()
-
-
 @pytest.mark.parametrize("mark", ["application_id", "user_version"])
 def test_an_empty_file_that_another_program_marked_is_not_taken(path: Path, mark: str) -> None:
     with sqlite3.connect(path) as other:
@@ -279,21 +162,6 @@ def test_an_empty_file_that_another_program_marked_is_not_taken(path: Path, mark
     other.close()
     with pytest.raises(DamagedLogError, match="another program"):
         SqliteLog(path)
-
-
-def test_large_appends_are_one_transaction(path: Path) -> None:
-    log = SqliteLog(path)
-    log.append(entries(1, 250))
-    assert (log.last()[0], log.check()) == (250, 250)
-    assert set(log.keys()) == {("p", f"key {seq}") for seq in range(1, 251)}
-    with pytest.raises(LogFailedError, match="UNIQUE"):
-        log.append([*entries(251, 599), entries(600, 600)[0]._replace(key="key 7")])
-    assert (log.last()[0], log.check()) == (250, 250)
-    log.append(entries(251, 251))
-    log.close()
-    log = SqliteLog(path)
-    assert log.check() == 251
-    log.close()
 
 
 #: Another program that holds the lock of checkpoints (byte 121 of the shared memory).

@@ -32,8 +32,10 @@ from greedyfirst.service.http.openapi import document_of
 @get("/")
 async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
     """All policies; one whose schema is being changed stands as before."""
+    elsewhere = [] if state.peers is None else await state.peers.views(request)
     settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     policies = [views.policy_view(each) for each in seen(request, settled)]
+    policies += elsewhere
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 

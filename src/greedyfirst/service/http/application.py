@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from litestar import Litestar, Request, Response, Router, get, route
@@ -25,16 +25,21 @@ from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestE
 from greedyfirst.service.http import audit, clock, decisions, policies
 from greedyfirst.service.http.access import Access, caller_of, needs, reason_of
 from greedyfirst.service.http.access_trail import AccessTrail
+from greedyfirst.service.http.forwarding import Forwarding
 from greedyfirst.service.http.key_watch import KeyWatch
 from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
-from greedyfirst.service.http.middleware import Middleware, RateLimit
+from greedyfirst.service.http.middleware import ASGI, Middleware, RateLimit
 from greedyfirst.service.http.observations import Observations
 from greedyfirst.service.http.openapi import document_of
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
 from greedyfirst.version import __version__
+
+if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
+    from greedyfirst.service.http.peers import Peers
+    from greedyfirst.service.log.postgres_database import PostgresUrl
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MOST_BYTES = 1_000_000
@@ -126,7 +131,7 @@ def make_application(
     service: DecisionService,
     *,
     access: Access,
-    keys_in: Path | None = None,
+    keys_in: Path | PostgresUrl | None = None,
     anchors: AnchorFile | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
     per_second: float = PER_SECOND,
@@ -135,6 +140,7 @@ def make_application(
     proxies: Proxies | None = None,
     access_log: bool = False,
     connections: Callable[[], int | None] = lambda: None,
+    peers: Peers | None = None,
 ) -> Litestar:
     """The application.
 
@@ -145,7 +151,7 @@ def make_application(
     access
         The keys in force.
     keys_in
-        The log's file, whose changes of keys are recorded; None if keys are from elsewhere.
+        Where the log is, whose changes of keys are recorded; None if keys are from elsewhere.
     anchors
         Where the log's head is noted every hour and at the end.
     hosts
@@ -158,6 +164,8 @@ def make_application(
         Whether the daily work is in the access log too, not only what is seldom or refused.
     connections
         How many are open; None if nobody knows.
+    peers
+        Other services that write the same log; None if there are none.
     """
     observations = Observations(all_requests=access_log)
     watch = KeyWatch(access, keys_in)
@@ -184,6 +192,8 @@ def make_application(
                 await service.durable()
                 await anchoring.note()
             await service.stop()
+            if peers is not None:
+                await peers.close()
 
     interface = [
         *policies.HANDLERS,
@@ -207,6 +217,7 @@ def make_application(
                 "service": service,
                 "access": access,
                 "trail": trail,
+                "peers": peers,
                 "metrics": ServiceMetrics(service, observations, connections),
                 "long_jobs": LongJobs(),
             }
@@ -235,8 +246,11 @@ def make_application(
         debug=False,
     )
     # Around everything: middleware of Litestar's is not asked about addresses that do not exist.
+    inner: ASGI = app.asgi_handler
+    if peers is not None:
+        inner = Forwarding(inner, service, peers, most_bytes)
     app.asgi_handler = Middleware(
-        app.asgi_handler,
+        inner,
         access,
         hosts,
         RateLimit(per_second),

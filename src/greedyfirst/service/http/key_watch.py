@@ -6,11 +6,15 @@ import logging
 import threading
 from collections import deque
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.http.access import Access
 from greedyfirst.service.log.access_keys import changes_after, mark_used
 from greedyfirst.service.log.events import KeyChanged
+
+if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
+    from greedyfirst.service.log.postgres_database import PostgresUrl
 
 _READ_EVERY = 1.0
 #: Seconds between two notes of when a key was used.
@@ -25,12 +29,12 @@ class KeyWatch:
     ----------
     access
         The keys in force.
-    path
-        The log's file; None if the keys are from elsewhere.
+    place
+        Where the log is; None if the keys are from elsewhere.
     """
 
-    def __init__(self, access: Access, path: Path | None = None) -> None:
-        self._access, self._path = access, path
+    def __init__(self, access: Access, place: Path | PostgresUrl | None = None) -> None:
+        self._access, self._place = access, place
         #: Number and event of changes that are not in the log yet, for the event loop.
         self.changes: deque[tuple[int, KeyChanged]] = deque()
         self._seen = 0
@@ -56,10 +60,10 @@ class KeyWatch:
     def look(self) -> None:
         """Read the keys, and what has changed."""
         self._access.refresh()
-        if self._path is None:
+        if self._place is None:
             return
         try:
-            for change in changes_after(self._path, self._seen):
+            for change in changes_after(self._place, self._seen):
                 self.changes.append(change)
                 self._seen = change[0]
         except (LogFailedError, DamagedLogError) as error:
@@ -72,10 +76,10 @@ class KeyWatch:
             for name, at in self._access.used.copy().items()
             if at - self._written.get(name, 0.0) > pause
         }
-        if not used or self._path is None:
+        if not used or self._place is None:
             return
         try:
-            mark_used(self._path, used)
+            mark_used(self._place, used)
         except (LogFailedError, DamagedLogError) as error:
             _log.error("the use of keys cannot be noted: %s", error)
         self._written |= used

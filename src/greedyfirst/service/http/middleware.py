@@ -90,6 +90,9 @@ class Middleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if message.pop("handed_on", False):  # by another service, with these headers
+                    await send(message)
+                    return
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
                 more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
@@ -120,12 +123,12 @@ class Middleware:
         host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
             sentence = f"this service is not known as {host[:100]!r}; see serve --name"
-            await _refuse(send, headers, 421, sentence)
+            await refuse(send, headers, 421, sentence)
             return
         if scope["method"] not in _READS and not _same_origin(headers):
             # A page of another site, open in a browser beside this service.
             self._refused(_client(scope), "other site", None)
-            await _refuse(send, headers, 403, "requests from other sites are refused")
+            await refuse(send, headers, 403, "requests from other sites are refused")
             return
         key = key_in(headers)
         if key is None and b"cookie" in headers:
@@ -135,7 +138,7 @@ class Middleware:
         state = scope.setdefault("state", {})
         state[CALLER] = caller
         if not self._rate.admits(_client(scope) if caller is None else caller.name):
-            await _refuse(send, headers, 429, "too many requests; wait a second")
+            await refuse(send, headers, 429, "too many requests; wait a second")
             return
         if caller is None:
             state[REASON] = self._access.reason(key)
@@ -164,14 +167,14 @@ def _same_origin(headers: dict[bytes, bytes]) -> bool:
     )
 
 
-async def _refuse(send: Any, asked: dict[bytes, bytes], status: int, sentence: str) -> None:
+async def refuse(send: Any, asked: dict[bytes, bytes], status: int, sentence: str) -> None:
     """A sentence for people, JSON for programs."""
     if b"text/html" in asked.get(b"accept", b""):
         headers, body = [(b"content-type", b"text/plain; charset=utf-8")], sentence.encode()
     else:
         headers = [(b"content-type", b"application/json")]
         body = msgspec.json.encode(Problem(status=status, detail=sentence))
-    if status == 429:
+    if status in (429, 503):
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -69,8 +69,9 @@ async def create_policy(
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
     """All policies of the key; one whose schema is being changed stands as before."""
+    elsewhere = [] if state.peers is None else await state.peers.views(request)
     settled = {each.name: each for each in await service_of(state).reading.all_settled()}
-    return [views.policy_view(each) for each in seen(request, settled)]
+    return [*(views.policy_view(each) for each in seen(request, settled)), *elsewhere]
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import NamedTuple
 
+import numpy as np
+
 from greedyfirst.service.errors import InvalidError, RequestError, UnavailableError
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Event
@@ -24,8 +26,8 @@ from greedyfirst.service.log.log import Log
 # 16 MB. With a million keys one new key in 130 is looked up all the same, with a hundred million
 # every second one.
 _BITS = 2**27
-#: Made by the thread: a deployment's snapshot after the entry of this number.
-Snapshot = tuple[str, int, Callable[[], bytes]]
+#: Made by the thread: a deployment's snapshot after its last entry before this in the queue.
+Snapshot = tuple[str, Callable[[], bytes]]
 
 
 class Erasure(NamedTuple):
@@ -53,6 +55,11 @@ class KeyFilter:
         place = hash((policy, key)) % _BITS
         self._bits[place >> 3] |= 1 << (place & 7)
 
+    def merge(self, other: KeyFilter) -> None:
+        """Take in all keys of another one."""
+        bits = np.frombuffer(self._bits, np.uint8)
+        bits |= np.frombuffer(other._bits, np.uint8)
+
     def may_have(self, policy: str, key: str) -> bool:
         """False if the key was never added."""
         place = hash((policy, key)) % _BITS
@@ -66,14 +73,17 @@ Item = Entry | Erasure | Snapshot
 class Journal:
     """The log, with entries that are on their way to it.
 
-    ``failure`` says why nothing can be written any more, None while all is well. Whoever adds
-    entries or waits for them looks at it first, once: it changes only between two turns of the
-    event loop.
+    Entries are counted here as they are added; the log numbers them when it writes them, which is
+    the same where nobody else writes it. ``failure`` says why nothing can be written any more, None
+    while all is well. Whoever adds entries or waits for them looks at it first, once: it changes
+    only between two turns of the event loop.
     """
 
     def __init__(self, log: Log, keys: KeyFilter | None = None) -> None:
         self.log = log
         self._keys = KeyFilter(log.keys()) if keys is None else keys
+        #: The number in the log of each policy's last entry; the thread's, once there is one.
+        self._numbers: dict[str, int] = {}
         self.added, self.latest = log.last()
         self.written = self.added
         self.failure: str | None = None
@@ -108,9 +118,15 @@ class Journal:
         self._gather(entry if erases is None else Erasure(*erases, entry))
         return entry
 
+    def know(self, policy: str, number: int, keys: KeyFilter | None = None) -> None:
+        """A policy whose entries up to that number are in its state, and keys that it has used."""
+        self._numbers[policy] = number
+        if keys is not None:
+            self._keys.merge(keys)
+
     def keep(self, policy: str, content: Callable[[], bytes]) -> None:
-        """Have a snapshot of the state after the last entry made and kept."""
-        self._gather((policy, self.added, content))
+        """Have a snapshot of the state after the policy's last entry made and kept."""
+        self._gather((policy, content))
 
     def _gather(self, item: Item) -> None:
         """Leave it for the thread, which is woken once for all that the loop has at hand."""
@@ -157,8 +173,8 @@ class Journal:
         if on_its_way and on_its_way[0].kind == "decided":
             return on_its_way
         known = self.log.about(policy, step)
-        newest = known[-1].seq if known else 0
-        return known + [entry for entry in on_its_way if entry.seq > newest]
+        on_disk = {entry[1:] for entry in known}  # whatever its number is there
+        return known + [entry for entry in on_its_way if entry[1:] not in on_disk]
 
     def close(self) -> None:
         """Write what is left and end the thread."""
@@ -174,39 +190,52 @@ class Journal:
             while not self._queue.empty():
                 gathered += self._queue.get()
             try:
-                self._write_entries(gathered)
-                for item in gathered:
-                    if item is None:
-                        open_ = False
-                    elif not isinstance(item, (Entry, Erasure)):
-                        policy, seq, content = item
-                        if not _erased_later(policy, seq, gathered):
-                            self.log.save_snapshot(policy, seq, content())
+                for policy, number, content in self._write_entries(gathered):
+                    self.log.save_snapshot(policy, number, content())
+                open_ = None not in gathered
             except Exception as error:  # whatever it is: nothing may be acknowledged any more
                 self._tell(self.fail, str(error))
                 return
 
-    def _write_entries(self, gathered: list[Item | None]) -> None:
-        """All entries, in one transaction up to each erasure."""
-        entries: list[Entry] = []
+    def _write_entries(
+        self, gathered: list[Item | None]
+    ) -> list[tuple[str, int, Callable[[], bytes]]]:
+        """All entries, in one transaction up to each erasure; snapshots, with their numbers."""
+        due: list[tuple[str, int, Callable[[], bytes]]] = []
+        until_erasure: list[Entry | Snapshot] = []
         for item in gathered:
-            if isinstance(item, Entry):
-                entries.append(item)
-            elif isinstance(item, Erasure):
-                if entries:
-                    self.log.append(entries)
-                self.log.erase(*item)
+            if isinstance(item, Erasure):
+                due += self._append(until_erasure)
+                policy = item.entry.policy
+                self._numbers[policy] = self.log.erase(*item)
+                due = [each for each in due if each[0] != policy]  # they may hold what was erased
                 self._tell(self._have_written, item.entry.seq)
-                entries = []
+                until_erasure = []
+            elif item is not None:
+                until_erasure.append(item)
+        return due + self._append(until_erasure)
+
+    def _append(self, items: list[Entry | Snapshot]) -> list[tuple[str, int, Callable[[], bytes]]]:
+        """Write the entries among the items; the snapshots, each with its policy's last entry."""
+        entries = [item for item in items if isinstance(item, Entry)]
+        number = self.log.append(entries) if entries else 0
+        snapshots = []
+        for item in items:
+            if isinstance(item, Entry):
+                self._numbers[item.policy] = number
+                number += 1
+            else:
+                snapshots.append((item[0], self._numbers[item[0]], item[1]))
         if entries:
-            self.log.append(entries)
             self._tell(self._have_written, entries[-1].seq)
+        return snapshots
 
     def _tell(self, callback: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop has ended: nobody waits any more
             self._loop.call_soon_threadsafe(callback, *args)
 
     def _have_written(self, seq: int) -> None:
+        """Everything up to the ``seq``-th is on disk."""
         self.written = seq
         while self._unwritten and self._unwritten[0].seq <= seq:
             entry = self._unwritten.popleft()
@@ -242,9 +271,3 @@ class Journal:
                 done.set_exception(
                     UnavailableError(f"it could not be recorded ({reason}); send the same again")
                 )
-
-
-def _erased_later(policy: str, seq: int, gathered: list[Item | None]) -> bool:
-    """Whether a snapshot of the policy after entry ``seq`` may hold what was erased since."""
-    erasures = [item.entry for item in gathered if isinstance(item, Erasure)]
-    return any(entry.policy == policy and entry.seq > seq for entry in erasures)

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from greedyfirst.service.log.entries import Entry, Head
+from greedyfirst.service.log.ownership import Ownership
 
 
 class ReadableLog(Protocol):
     """A log of entries and a cache of snapshots beside it, to be read."""
 
-    def last(self) -> tuple[int, float]:
-        """Number and time of the last entry, zeros if there is none."""
+    def last(self, policy: str | None = None) -> tuple[int, float]:
+        """Number and time of the last entry, of one policy or of all; zeros if there is none."""
 
     def head(self) -> Head:
         """The end of what is on disk."""
@@ -29,8 +30,8 @@ class ReadableLog(Protocol):
     def with_key(self, policy: str, key: str) -> Entry | None:
         """The entry with this idempotency key."""
 
-    def keys(self) -> Iterator[tuple[str, str]]:
-        """The policy and the idempotency key of each entry that has one."""
+    def keys(self, policy: str | None = None) -> Iterator[tuple[str, str]]:
+        """The policy and the idempotency key of each entry that has one; of one policy or all."""
 
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest entries that are not the daily work, newest first."""
@@ -49,26 +50,35 @@ class ReadableLog(Protocol):
 
 
 class Log(ReadableLog, Protocol):
-    """An append-only log, which one service has at a time.
+    """An append-only log, which one service has at a time, or several with ``leases``.
 
     Methods raise :class:`~greedyfirst.service.errors.LogFailedError` when the disk fails, and leave
     the log readable once it is back.
     """
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+    @property
+    def leases(self) -> Ownership | None:
+        """Which policies this service owns; None if it has the log to itself."""
+
+    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
         """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
 
-        The policy's snapshots are removed, since they may hold what was erased.
+        The policy's snapshots are removed, since they may hold what was erased. The number of the
+        added entry is returned.
         """
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Add entries; they are on disk, all of them, when this returns."""
+    def append(self, entries: Sequence[Entry]) -> int:
+        """Add entries; they are on disk, all of them, when this returns the first one's number.
+
+        They lie in the log one after the other. Where several services write it, they get other
+        numbers there than they have in ``entries``.
+        """
 
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a deployment's state after entry ``seq``; a few of the newest are kept."""
 
-    def wal_bytes(self) -> int:
-        """Bytes that are on disk and not yet in the log's main file."""
+    def wal_bytes(self) -> int | None:
+        """Bytes that are on disk and not yet in the log's main file; None if it has no such."""
 
     def check_place(self) -> object:
         """Raise LogFailedError if others would not find any more what is written."""

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.access_keys import AccessKey, out_of_use, read_keys, write_keys
+from greedyfirst.service.log.access_keys import out_of_use
 from greedyfirst.service.log.backup import copy, new_file
 from greedyfirst.service.log.entries import Entry, Head, seal
 from greedyfirst.service.log.events import SERVICE, Restored
 from greedyfirst.service.log.held_file import HeldFile
+from greedyfirst.service.log.key_tables import AccessKey, KeyTables
 from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.sqlite_file import disk
 from greedyfirst.service.log.sqlite_reader import SqliteReader
@@ -84,7 +85,7 @@ def _look_at(path: Path) -> _Replaced | None:
         return None
     try:
         with reading(path) as log:
-            return _Replaced(log.head(), read_keys(log.connection))
+            return _Replaced(log.head(), log.access_keys())
     except (DamagedLogError, LogFailedError):
         return None
 
@@ -96,8 +97,10 @@ def _renew(
     identity = secrets.token_hex(16)
     with disk(path), closing(apsw.Connection(str(path))) as connection, connection:
         reader = SqliteReader(path, connection)
-        kept = _keys_afterwards(read_keys(connection), replaced, keep_keys)
-        write_keys(connection, kept)
+        kept = _keys_afterwards(reader.access_keys(), replaced, keep_keys)
+        tables = KeyTables.in_file(connection.execute)
+        for key in kept:
+            tables.write(key)
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
         names = [key.name for key in kept if key.removed is None]
         restored = Restored(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,10 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.events import DAILY
+from greedyfirst.service.log.table_reader import IS_AUDITED
 
 VERSION = 1
 APPLICATION = 0x67726679  # "grfy"
-#: In SQL, as the index has it: entries of the audit list.
-IS_AUDITED = f"kind NOT IN ({', '.join(repr(kind) for kind in DAILY)})"
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS entries (
     seq INTEGER PRIMARY KEY,
@@ -74,15 +72,15 @@ _KEY_COLUMNS = {
 def make_tables(connection: apsw.Connection) -> None:
     """Make the tables that are not there, and columns that they lack."""
     connection.execute(TABLES)
-    known = columns_of_keys(connection)
+    known = columns_of(connection.execute, "access_keys")
     for name, kind in _KEY_COLUMNS.items():
         if name not in known:
             connection.execute(f"ALTER TABLE access_keys ADD COLUMN {name} {kind}")
 
 
-def columns_of_keys(connection: apsw.Connection) -> set[Any]:
-    """The columns of the table of keys, in this file."""
-    return {row[1] for row in connection.execute("PRAGMA table_info(access_keys)")}
+def columns_of(execute: Callable[[str, tuple[Any, ...]], Any], table: str) -> set[str]:
+    """The columns of a table; none if it is not there."""
+    return {row[0] for row in execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def check_ours(connection: apsw.Connection, path: Path) -> None:

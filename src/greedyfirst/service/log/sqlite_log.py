@@ -31,7 +31,8 @@ from greedyfirst.service.log.sqlite_file import (
     make_tables,
     translated,
 )
-from greedyfirst.service.log.sqlite_reader import SqliteReader, sealed_snapshot
+from greedyfirst.service.log.sqlite_reader import SqliteReader
+from greedyfirst.service.log.table_reader import sealed_snapshot
 from greedyfirst.service.log.wal_state import (
     begin_wal,
     check_main,
@@ -163,6 +164,10 @@ class SqliteLog(SqliteReader):
             f"service and start it again on this one{self.rescue()}"
         )
 
+    @property
+    def leases(self) -> None:
+        """None: the file is this service's alone."""
+
     # ---------------------------------------------------------------- the file, while it is open
 
     def _begin_watch(self) -> None:
@@ -216,8 +221,8 @@ class SqliteLog(SqliteReader):
 
     # ---------------------------------------------------------------- writing
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        """Add entries in one transaction."""
+    def append(self, entries: Sequence[Entry]) -> int:
+        """Add entries in one transaction; the number of the first."""
         last = self._head.seal
         rows: list[tuple[Any, ...]] = []
         for entry in entries:
@@ -235,8 +240,9 @@ class SqliteLog(SqliteReader):
             self._checkpoint()
         except apsw.Error as error:
             raise translated(self.path, error) from error
+        return entries[0].seq
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> None:
+    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
         """Replace a body for good: freed pages are overwritten, the write-ahead log is emptied."""
         last = seal(self._head.seal, erased)
         if self._copying is not None:  # two checkpoints at once would be one too many
@@ -258,6 +264,7 @@ class SqliteLog(SqliteReader):
             with suppress(apsw.BusyError):  # another program reads: at the next start then
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 self._pages_in_wal = 0
+        return erased.seq
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""

@@ -6,15 +6,23 @@ import asyncio
 import gc
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
-from greedyfirst.service.errors import DamagedLogError, LogFailedError
-from greedyfirst.service.log.events import AnyEvent
+from greedyfirst.service.errors import (
+    DamagedLogError,
+    LogFailedError,
+    RequestError,
+    UnavailableError,
+)
+from greedyfirst.service.log.events import SERVICE, AnyEvent
 from greedyfirst.service.log.journal import Journal, KeyFilter
 from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.ownership import Ownership
 from greedyfirst.service.state.deployment import Deployment, Recall
-from greedyfirst.service.state.opening import restore_all
+from greedyfirst.service.state.opening import restore_all, restore_one
 from greedyfirst.service.state.snapshots import save
 
 _PAUSE = 1.0
@@ -25,6 +33,7 @@ class Deployments:
     """The deployments by name, and the journal that their events go to; None while it is closed.
 
     ``open_log`` opens the log. After a failure the same log is opened again, never another one.
+    Where several services write it, these are the deployments that this one owns.
     """
 
     def __init__(self, open_log: Callable[[], Log]) -> None:
@@ -40,6 +49,10 @@ class Deployments:
         #: Entries until the next snapshot, of deployments that have had some since the opening.
         self.entries_left: dict[str, int] = {}
         self.restore_seconds = 0.0
+        #: Policies that this service owns and has restored, where several services write the log.
+        self._at_hand: set[str] = set()
+        self._taking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._adopting: asyncio.Task[None] | None = None
         self._upkeep: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
 
@@ -59,8 +72,9 @@ class Deployments:
     async def stop(self) -> None:
         """Write what is left, with a snapshot of each deployment, and close the log."""
         self._ended.set()
-        if self._upkeep is not None:
-            await self._upkeep
+        for task in (self._upkeep, self._adopting):
+            if task is not None:
+                await task
         if self.journal is not None and self.journal.failure is None:
             for name, deployment in self.by_name.items():
                 self.journal.keep(name, save(deployment))
@@ -75,6 +89,10 @@ class Deployments:
                 if self.journal is not None and self.journal.failure is None:
                     self._check_place(self.journal)
                     look_after(self.journal)
+                    if self.leases is not None and (
+                        self._adopting is None or self._adopting.done()
+                    ):
+                        self._adopting = asyncio.create_task(self._adopt(self.leases))
                 else:
                     if self.journal is not None:
                         self.journal.close()
@@ -105,7 +123,8 @@ class Deployments:
     async def _open(self) -> Journal:
         """Open the log and restore every deployment."""
         began = time.monotonic()
-        log, self.by_name, keys = await asyncio.to_thread(self._restored)
+        log, restored, keys = await asyncio.to_thread(self._restored)
+        self.by_name = {name: deployment for name, (deployment, _) in restored.items()}
         self.restore_seconds = time.monotonic() - began
         _log.info(
             "%d policies were restored in %.2f s",
@@ -115,18 +134,71 @@ class Deployments:
         self.journal, self._log, self.problem = Journal(log, keys), log, None
         self.latest = max(self.latest, self.journal.latest)
         self.entries_left.clear()
-        for name, deployment in self.by_name.items():
+        self._at_hand.clear()
+        for name, (deployment, last) in restored.items():
             deployment.recall = self.recall_of(name)
+            self.journal.know(name, last)
         gc.freeze()  # what is here stays: the collector need not look at it again
         return self.journal
 
-    def _restored(self) -> tuple[Log, dict[str, Deployment], KeyFilter]:
+    def _restored(self) -> tuple[Log, dict[str, tuple[Deployment, int]], KeyFilter]:
         log = self._open_log() if self._log is None else self._log.reopened()
         try:
+            if log.leases is not None:  # each policy is restored when it is taken
+                return log, {}, KeyFilter()
             return log, restore_all(log), KeyFilter(log.keys())
         except BaseException:
             log.close()
             raise
+
+    # ---------------------------------------------------------------- where several write the log
+
+    @property
+    def leases(self) -> Ownership | None:
+        """Which policies this service owns; None if all of them, or while the log is closed."""
+        return None if self.journal is None else self.journal.log.leases
+
+    def owns(self, name: str) -> bool:
+        """Whether this service may answer for a policy, and has its state."""
+        leases = self.leases
+        return leases is None or (name in self._at_hand and leases.owns(name))
+
+    async def own(self, name: str) -> None:
+        """Take a policy and make its state, if it has one; an error if another service has it."""
+        async with self._taking[name]:
+            journal, leases = self.journal, self.leases
+            if journal is None or leases is None or self.owns(name):
+                return
+            if name in leases.epochs and not leases.owns(name):
+                raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
+            if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
+                raise UnavailableError(f"policy {name} has another owner now; try again")
+            began = time.monotonic()
+            taken = await asyncio.to_thread(_taken, journal.log, name)
+            if self.journal is not journal:
+                raise UnavailableError("the log was opened again meanwhile; try again")
+            self.latest = max(self.latest, taken.at)
+            journal.know(name, taken.last, taken.keys)
+            if taken.deployment is not None:
+                taken.deployment.recall = self.recall_of(name)
+                self.by_name[name] = taken.deployment
+                self.restore_seconds = time.monotonic() - began
+            self._at_hand.add(name)
+            if name != SERVICE:
+                _log.info("policy %s is this service's", name, extra={"event": "taken"})
+
+    async def _adopt(self, leases: Ownership) -> None:
+        """Take the policies that have no owner; what belongs to none is somebody's too."""
+        for name in {SERVICE, *leases.policies}:
+            owner = leases.owner(name)
+            free = owner is None or owner.id == leases.me.id
+            if free and not self.owns(name) and not self._ended.is_set():
+                try:
+                    await self.own(name)
+                except UnavailableError:  # another service was faster
+                    pass
+                except (RequestError, LogFailedError, DamagedLogError) as error:
+                    _log.error("policy %s cannot be taken: %s", name, error)
 
     def _close(self) -> None:
         if self.journal is not None:
@@ -142,3 +214,22 @@ class Deployments:
             return [entry.event for entry in self.journal.about(name, step)]
 
         return recall
+
+
+class _Taken(NamedTuple):
+    """What a policy has in the log: its state, unless it is only to be created, and the rest."""
+
+    deployment: Deployment | None
+    #: Number and time of its last entry, and the keys that it has used.
+    last: int
+    at: float
+    keys: KeyFilter
+
+
+def _taken(log: Log, name: str) -> _Taken:
+    """All of a policy that was just taken."""
+    (last, at), keys = log.last(name), KeyFilter(log.keys(name))
+    if name == SERVICE or not last:
+        return _Taken(None, last, at, keys)
+    deployment, last = restore_one(log, name)
+    return _Taken(deployment, last, at, keys)

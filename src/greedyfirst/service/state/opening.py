@@ -18,15 +18,17 @@ _SECONDS_BETWEEN_WORDS = 5.0
 _log = logging.getLogger("greedyfirst.service")
 
 
-def restore_all(log: Log) -> dict[str, Deployment]:
-    """Every deployment by name; long ones leave snapshots behind."""
-    last, _ = log.last()
-    deployments = {}
-    for entry in log.policies():
-        reading = _Reading(log, entry.policy, last)
-        deployments[entry.policy], done = restore(log, entry.policy, applied=reading.applied)
-        reading.end(deployments[entry.policy], done)
-    return deployments
+def restore_all(log: Log) -> dict[str, tuple[Deployment, int]]:
+    """Every deployment by name, with the number of its last entry."""
+    return {entry.policy: restore_one(log, entry.policy) for entry in log.policies()}
+
+
+def restore_one(log: Log, policy: str) -> tuple[Deployment, int]:
+    """A deployment and the number of its last entry; a long one leaves snapshots behind."""
+    reading = _Reading(log, policy, log.last()[0])
+    deployment, done = restore(log, policy, applied=reading.applied)
+    reading.end(deployment, done)
+    return deployment, done
 
 
 class _Reading:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from greedyfirst.service.errors import ConflictError
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import (
     SERVICE,
     ClockAnswer,
@@ -20,6 +21,8 @@ from greedyfirst.service.state.deployments import Deployments
 
 #: Seconds: a service that was down for longer asks before waits end by that.
 LONGEST_PAUSE = 7 * 86_400.0
+#: The newest entries of the service itself, among which one that was just added must be.
+_LATEST = 1000
 _log = logging.getLogger("greedyfirst.service")
 #: Adds an event of a deployment to the journal.
 Record = Callable[[Journal, Deployment, float, list[WaitsMoved]], None]
@@ -39,14 +42,15 @@ class Timekeeping:
         self.clock, self._running = clock, running
         self._now, self._longest_pause = now, longest_pause
         self._begun = False
-        #: An answer on its way to the log: its entry's number, and what to go back to without it.
-        self._answered: tuple[int, Callable[[], None]] | None = None
+        #: An answer on its way to the log: its entry, and what to go back to without it.
+        self._answered: tuple[Entry, Callable[[], None]] | None = None
 
     def opened(self, journal: Journal) -> None:
         """Set the clock when the log has been opened, for the first time or again."""
         if self._answered is not None:
-            number, undo = self._answered
-            if journal.added < number:
+            entry, undo = self._answered
+            recorded = journal.log.audit(SERVICE, limit=_LATEST)
+            if entry[1:] not in [each[1:] for each in recorded]:
                 undo()
                 latest = max(journal.latest, self.clock.base + self.clock.passing())
                 self._running.latest = latest
@@ -56,6 +60,9 @@ class Timekeeping:
         self._begun = True
 
         def ends(at: float) -> bool:
+            # Where each policy is restored only when it is taken, one of them may have such a wait.
+            if journal.log.leases is not None:
+                return bool(journal.log.leases.policies)
             return any(deployment.overdue(at) for deployment in self._running.by_name.values())
 
         if self.clock.begin(journal.latest, self._longest_pause, ends):
@@ -115,7 +122,7 @@ class Timekeeping:
                     deployment.pending.move(moved)
                     record(journal, deployment, at, [WaitsMoved(seconds=moved, who=who, why=why)])
         answered = ClockAnswered(answer=answer, moved=moved, who=who, why=why)
-        self._answered = journal.add(answered, at=at, policy=SERVICE).seq, undo
+        self._answered = journal.add(answered, at=at, policy=SERVICE), undo
 
     def recorded(self) -> None:
         """The answer is on disk."""

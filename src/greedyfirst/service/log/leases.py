@@ -1,0 +1,151 @@
+"""Who owns a policy: one service at a time, by a lease in the database that it renews.
+
+A lease ends by the database's clock. Each time that another service takes it, its epoch rises by
+one, in a transaction that locks the log's head as every append does. An append carries the epochs
+of its policies: one whose lease was taken meanwhile adds nothing, however long it was under way.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection
+from typing import Any
+
+import psycopg
+
+from greedyfirst.service.errors import LogFailedError, LostLeaseError
+from greedyfirst.service.log.entries import Head
+from greedyfirst.service.log.ownership import Owner
+from greedyfirst.service.log.postgres_database import PostgresUrl, connect, database
+from greedyfirst.service.log.table_reader import IS_AUDITED
+
+#: Seconds that a lease lasts; between two renewals; and by which its owner stops early.
+LENGTH, _RENEW_EVERY, _EARLY = 5.0, 1.0, 1.0
+_log = logging.getLogger("greedyfirst.service")
+
+
+class Leases:
+    """The leases of this service, renewed by a thread; and who has the others.
+
+    Parameters
+    ----------
+    url
+        The database.
+    me
+        This service.
+    """
+
+    def __init__(self, url: PostgresUrl, me: Owner) -> None:
+        self._url, self.me = url, me
+        #: Of each policy that this service owns: the epoch of its lease. It never changes here:
+        #: after a lease was lost, the log is opened again.
+        self.epochs: dict[str, int] = {}
+        #: Who has the policies, and until when by this machine's clock; as of the last look.
+        self._owners: dict[str, tuple[Owner, float]] = {}
+        #: Why leases cannot be renewed, None while they can.
+        self.problem: str | None = None
+        #: The head as of the last look.
+        self.head: Head | None = None
+        self._until = time.monotonic()
+        self._asking = threading.Lock()
+        self._ended = threading.Event()
+        with database(url):
+            self._connection = connect(url)
+            self._connection.execute(
+                "INSERT INTO leases SELECT policy, '', '', 0, '-infinity' FROM entries "
+                f"WHERE {IS_AUDITED} AND kind = 'created' "
+                "ON CONFLICT DO NOTHING"
+            )
+        self.look()
+        self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
+        self._thread.start()
+
+    def owns(self, policy: str) -> bool:
+        """Whether this service may answer for the policy now."""
+        return policy in self.epochs and self.problem is None and time.monotonic() < self._until
+
+    @property
+    def policies(self) -> Collection[str]:
+        """The policies that have, or had, an owner; as of the last look."""
+        return self._owners.keys()
+
+    def owner(self, policy: str) -> Owner | None:
+        """Who has a policy, None if nobody has it any more; as of the last look."""
+        owner, until = self._owners.get(policy, (None, 0.0))
+        return owner if time.monotonic() < until else None
+
+    def take(self, policy: str) -> bool:
+        """Take the lease of a policy; False if another service has it."""
+        with self._asking:
+            with database(self._url), self._connection.transaction():
+                self._connection.execute("SELECT FROM head FOR UPDATE")
+                found = self._connection.execute(
+                    "INSERT INTO leases AS held VALUES "
+                    "(%(policy)s, %(id)s, %(address)s, 1, clock_timestamp() + %(length)s) "
+                    "ON CONFLICT (policy) DO UPDATE SET owner = excluded.owner, "
+                    "address = excluded.address, epoch = held.epoch + 1, until = excluded.until "
+                    "WHERE held.until < clock_timestamp() OR held.owner = excluded.owner "
+                    "RETURNING epoch",
+                    self._values(policy),
+                ).fetchone()
+            if found is None:
+                return False
+            self.epochs[policy] = found[0]
+            self._owners[policy] = self.me, self._until
+            return True
+
+    def _values(self, policy: str | None = None) -> dict[str, Any]:
+        length = f"{LENGTH} seconds"
+        return {"policy": policy, "id": self.me.id, "address": self.me.address, "length": length}
+
+    def look(self) -> None:
+        """Renew the leases, and see who has the others; LostLeaseError if one was taken."""
+        now = time.monotonic()
+        with self._asking, database(self._url):
+            renewed = self._connection.execute(
+                "UPDATE leases SET until = clock_timestamp() + %(length)s::interval "
+                "FROM unnest(%(policies)s::text[], %(epochs)s::bigint[]) AS held (policy, epoch) "
+                "WHERE leases.policy = held.policy AND leases.epoch = held.epoch "
+                "RETURNING leases.policy",
+                self._values() | {"policies": [*self.epochs], "epochs": [*self.epochs.values()]},
+            ).fetchall()
+            rows = self._connection.execute(
+                "SELECT policy, owner, address, "
+                "extract(epoch FROM greatest(until, '1970-01-01') - clock_timestamp())::float8 "
+                "FROM leases"
+            ).fetchall()
+            head = self._connection.execute("SELECT seq, seal FROM head").fetchone()
+            lost = self.epochs.keys() - {row[0] for row in renewed}
+        if lost:
+            raise LostLeaseError(f"policy {sorted(lost)[0]} has another owner now")
+        self._until = now + LENGTH - _EARLY
+        self._owners = {row[0]: (Owner(row[1], row[2]), now + row[3]) for row in rows}
+        assert head is not None
+        self.head = Head(*head)
+
+    def _keep(self) -> None:
+        """The thread: renew every second, until that fails."""
+        while not self._ended.wait(_RENEW_EVERY):
+            try:
+                self.look()
+            except LogFailedError as error:
+                self.problem = str(error)
+                return
+
+    def close(self, *, release: bool) -> None:
+        """Renew no more; with ``release`` others may take the policies at once."""
+        self._ended.set()
+        self._thread.join()
+        try:
+            if release and self.epochs:
+                self._connection.execute(
+                    "UPDATE leases SET until = clock_timestamp() "
+                    "FROM unnest(%s::text[], %s::bigint[]) AS held (policy, epoch) "
+                    "WHERE leases.policy = held.policy AND leases.epoch = held.epoch",
+                    ([*self.epochs], [*self.epochs.values()]),
+                )
+        except psycopg.Error as error:
+            _log.warning("leases could not be given back, and end by themselves: %s", error)
+        self._connection.close()

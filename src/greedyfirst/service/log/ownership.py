@@ -1,0 +1,37 @@
+"""Which service owns a policy, where several write one log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple, Protocol
+
+
+class Owner(NamedTuple):
+    """A service that owns policies: its id, and where other services reach it."""
+
+    id: str
+    address: str
+
+
+class Ownership(Protocol):
+    """The policies that this service owns, and who has the others."""
+
+    me: Owner
+    #: Of each policy that this service owns: the epoch, which rises with each change of owner.
+    epochs: dict[str, int]
+
+    @property
+    def policies(self) -> Collection[str]:
+        """The policies that have, or had, an owner; as of the last look."""
+
+    def owner(self, policy: str) -> Owner | None:
+        """Who has a policy, None if nobody has it any more; as of the last look."""
+
+    def owns(self, policy: str) -> bool:
+        """Whether this service may answer for the policy now."""
+
+    def take(self, policy: str) -> bool:
+        """Become the owner of a policy; False if another service is."""
+
+    def look(self) -> None:
+        """See who has the policies; LostLeaseError if another service has one of this one's."""

@@ -1,0 +1,60 @@
+"""Where a log is: in a file, or in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greedyfirst.service.log import read_only
+from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.log.table_reader import TableReader
+
+if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
+    from greedyfirst.service.log.postgres_database import PostgresUrl
+
+_SCHEMES = ("postgresql://", "postgres://")
+
+
+def place_of(text: str | Path) -> Path | PostgresUrl:
+    """The place that a user names: a URL, or else the path of a file."""
+    if not str(text).startswith(_SCHEMES):
+        return Path(text)
+    try:
+        from greedyfirst.service.log.postgres_database import PostgresUrl
+    except ImportError as error:
+        raise ValueError(
+            f"{error.name} is not installed; a log in PostgreSQL needs: "
+            "pip install 'greedyfirst[serve,postgres]'"
+        ) from None
+    return PostgresUrl.parse(str(text))
+
+
+def open_log(place: Path | PostgresUrl, *, address: str = "") -> Log:
+    """The log at a place, to be written; made if it is not there.
+
+    ``address`` is where other services on the same log reach this one.
+    """
+    if isinstance(place, Path):
+        return SqliteLog(place)
+    from greedyfirst.service.log.postgres_log import PostgresLog
+
+    return PostgresLog(place, address=address)
+
+
+@contextmanager
+def reading(place: Path | PostgresUrl) -> Iterator[TableReader]:
+    """The log at a place, to be looked at and not changed; services may use it meanwhile."""
+    if isinstance(place, Path):
+        with read_only.reading(place) as log:
+            yield log
+        return
+    from greedyfirst.service.log.postgres_database import check_ours, connect, database
+    from greedyfirst.service.log.postgres_reader import PostgresReader
+
+    with database(place), closing(connect(place)) as connection:
+        connection.read_only = True
+        check_ours(connection, place)
+        yield PostgresReader(place, connection)

@@ -1,0 +1,256 @@
+"""A PostgreSQL database that a log is in: its address, its tables, its errors.
+
+All tables are in a schema of their own, ``greedyfirst``. They are made and changed by numbered
+migrations, each in the transaction that notes its number.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
+from greedyfirst.service.log.entries import GENESIS
+from greedyfirst.service.log.table_reader import IS_AUDITED
+
+SCHEMA = "greedyfirst"
+# What it warns of is an error that is raised and told anyway.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+#: Seconds to connect, and to wait for an answer of a server that says nothing.
+_CONNECT, _SILENT = 5, 10
+_THE_LOG = f"""
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE entries (
+    seq bigint PRIMARY KEY,
+    at double precision NOT NULL,
+    policy text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    step bigint,
+    key text COLLATE "C",
+    body bytea NOT NULL,
+    seal bytea NOT NULL
+);
+CREATE INDEX entries_by_policy ON entries (policy, seq);
+CREATE INDEX entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
+CREATE UNIQUE INDEX entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
+CREATE INDEX entries_not_daily ON entries (policy, seq) WHERE {IS_AUDITED};
+CREATE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('greedyfirst.erasing', true) = 'yes' THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION 'the log is append-only';
+END $$;
+CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
+    FOR EACH STATEMENT EXECUTE FUNCTION entries_stay();
+CREATE TABLE head (one boolean PRIMARY KEY CHECK (one), seq bigint NOT NULL, seal bytea NOT NULL);
+INSERT INTO head VALUES (true, 0, '\\x{GENESIS.hex()}');
+CREATE TABLE snapshots (
+    policy text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    content bytea NOT NULL,
+    PRIMARY KEY (policy, seq)
+);
+CREATE TABLE access_keys (
+    name text COLLATE "C" PRIMARY KEY,
+    role text NOT NULL,
+    hash bytea NOT NULL UNIQUE,
+    policies text,
+    made double precision,
+    expires double precision,
+    last_used double precision,
+    removed double precision,
+    hash_before bytea,
+    before_until double precision
+);
+CREATE TABLE key_changes (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL
+);
+"""
+_THE_LEASES = """
+CREATE TABLE leases (
+    policy text COLLATE "C" PRIMARY KEY,
+    owner text NOT NULL,
+    address text NOT NULL,
+    epoch bigint NOT NULL,
+    until timestamptz NOT NULL
+);
+CREATE FUNCTION check_leases(policies text[], epochs bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    lost text;
+BEGIN
+    SELECT held.policy INTO lost FROM unnest(policies, epochs) AS held (policy, epoch)
+        LEFT JOIN leases USING (policy, epoch) WHERE leases.policy IS NULL LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'policy % has another owner now', lost USING ERRCODE = 'GF001';
+    END IF;
+END $$;
+"""
+#: PostgreSQL's code for an append whose lease is over, by ``check_leases``.
+_LOST_LEASE = "GF001"
+#: From an empty schema to this release's, one after the other.
+MIGRATIONS = (_THE_LOG, _THE_LEASES)
+
+
+class PostgresUrl(NamedTuple):
+    """The address of a database; as a text it has no password."""
+
+    conninfo: str
+    shown: str
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def __repr__(self) -> str:
+        return f"PostgresUrl({self.shown!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> PostgresUrl:
+        """The address that the text is the URL of."""
+        try:
+            parts: dict[str, Any] = conninfo_to_dict(text)
+        except psycopg.Error:  # whose sentence may have the password in it
+            raise ValueError(
+                "the URL of the database cannot be read; "
+                "expected postgresql://USER@HOST:PORT/DATABASE"
+            ) from None
+        host = parts.get("host", "") or ""
+        port = f":{parts['port']}" if parts.get("port") else ""
+        user = f"{parts['user']}@" if parts.get("user") else ""
+        socket = f"?host={host}" if host.startswith("/") else ""
+        where = "" if socket else host
+        shown = f"postgresql://{user}{where}{port}/{parts.get('dbname', '') or ''}{socket}"
+        defaults: dict[str, Any] = {
+            "connect_timeout": _CONNECT,
+            "application_name": "greedyfirst",
+            "keepalives_idle": _SILENT,
+            "tcp_user_timeout": 1000 * _SILENT,
+        }
+        return cls(make_conninfo(**(defaults | parts)), shown)
+
+
+@contextmanager
+def database(url: PostgresUrl) -> Iterator[None]:
+    """Raise the service's errors instead of PostgreSQL's."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translated(url, error) from error
+
+
+def translated(url: PostgresUrl, error: psycopg.Error) -> DamagedLogError | LogFailedError:
+    """The service's error for one of PostgreSQL's, in one sentence and without the password."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    password = conninfo_to_dict(url.conninfo).get("password")
+    if password:
+        said = said.replace(str(password), "…")
+    if error.sqlstate == _LOST_LEASE:
+        return LostLeaseError(str(error.diag.message_primary))
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return DamagedLogError(f"{url} is damaged: {said}; put back a copy of it")
+    if isinstance(error, errors.DiskFull):
+        said = f"its disk is full ({said})"
+    elif isinstance(error, errors.ReadOnlySqlTransaction):
+        said = "it is read-only; connect to the primary server"
+    return LogFailedError(f"{url}: {said}")
+
+
+def connect(url: PostgresUrl) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection on which each statement is a transaction, unless one is begun."""
+    connection = psycopg.connect(url.conninfo, autocommit=True)
+    connection.execute(f"SET search_path = {SCHEMA}")
+    return connection
+
+
+@contextmanager
+def statements(url: PostgresUrl) -> Iterator[Callable[[str, tuple[Any, ...]], Any]]:
+    """What runs statements, with ``?`` for each value, in one transaction on a log."""
+    with database(url), closing(connect(url)) as connection, connection.transaction():
+        check_ours(connection, url)
+        yield lambda sql, values: connection.execute(sql.replace("?", "%s"), values)
+
+
+def prepare(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
+    """Refuse a server that may lose what it acknowledged; make or update the tables."""
+    check_server(connection, url)
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (SCHEMA,))
+        version = _version(connection, url)
+        if version > len(MIGRATIONS):
+            raise newer(url, version)
+        if not version:
+            connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        for number, migration in enumerate(MIGRATIONS[version:], version + 1):
+            connection.execute(migration)
+            connection.execute(
+                "INSERT INTO meta VALUES ('version', %s) "
+                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (str(number),),
+            )
+        if not version:
+            connection.execute("INSERT INTO meta VALUES ('identity', %s)", (secrets.token_hex(16),))
+
+
+def check_server(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
+    """Refuse a server on which a commit is no promise, or that takes none."""
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise DamagedLogError(f"{url} must have the encoding UTF8; make another database")
+    for setting in ("fsync", "synchronous_commit"):
+        if _one(connection, f"SHOW {setting}") == "off":
+            raise DamagedLogError(
+                f"{url} has {setting} = off, so that a commit may be lost; set it to on"
+            )
+    if _one(connection, "SHOW transaction_read_only") == "on":
+        raise DamagedLogError(f"{url} is read-only; connect to the primary server")
+
+
+def check_ours(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
+    """Refuse a database without a log, or with one of another release's format."""
+    version = _version(connection, url)
+    if not version:
+        raise DamagedLogError(f"{url} has no log; greedyfirst serve --db {url} makes one")
+    if version > len(MIGRATIONS):
+        raise newer(url, version)
+    if version < len(MIGRATIONS):
+        raise DamagedLogError(
+            f"{url} has format version {version}, this release's is {len(MIGRATIONS)}; "
+            "start greedyfirst serve on it once, which brings it up to date"
+        )
+
+
+def newer(url: PostgresUrl, version: int) -> DamagedLogError:
+    """The error where a newer release has written."""
+    return DamagedLogError(
+        f"{url} has format version {version}; this release reads versions up to {len(MIGRATIONS)}"
+    )
+
+
+def identity_of(connection: psycopg.Connection[Any]) -> str:
+    """The log's identity, which a copy does not have."""
+    return str(_one(connection, "SELECT value FROM meta WHERE name = 'identity'"))
+
+
+def _version(connection: psycopg.Connection[Any], url: PostgresUrl) -> int:
+    """The number of the last migration, 0 if there is no log; another program's is refused."""
+    if not _one(connection, "SELECT count(*) FROM pg_namespace WHERE nspname = %s", SCHEMA):
+        return 0
+    try:
+        with connection.transaction():
+            return int(_one(connection, "SELECT value FROM meta WHERE name = 'version'"))
+    except (errors.UndefinedTable, errors.UndefinedColumn, TypeError, ValueError):
+        raise DamagedLogError(
+            f"{url} has a schema {SCHEMA!r} of another program; take another database"
+        ) from None
+
+
+def _one(connection: psycopg.Connection[Any], sql: str, *values: object) -> Any:
+    """The one value that a query finds, None if there is none."""
+    found = connection.execute(sql, values or None).fetchone()
+    return None if found is None else found[0]

@@ -1,0 +1,215 @@
+"""Reading a log that lies in tables: entries, snapshots, and whether all is as it was written.
+
+SQLite and PostgreSQL are asked the same questions; each has a reader that knows how to ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from greedyfirst.service.errors import DamagedLogError
+from greedyfirst.service.log.entries import (
+    GENESIS,
+    Entry,
+    Head,
+    erasure,
+    kind_of,
+    seal,
+    step_of,
+)
+from greedyfirst.service.log.events import DAILY, Decided
+
+if TYPE_CHECKING:
+    from greedyfirst.service.log.key_tables import AccessKey
+
+#: In SQL, as the index has it: entries of the audit list.
+IS_AUDITED = f"kind NOT IN ({', '.join(repr(kind) for kind in DAILY)})"
+_SEAL_BYTES = 32
+_COLUMNS = "seq, at, policy, kind, step, key, body"
+_END = 2**62
+_AT_ONCE, _KEYS_AT_ONCE = 500, 10_000
+
+
+class TableReader(ABC):
+    """A log that is only read; ``name`` is what errors call it."""
+
+    name: str
+
+    @abstractmethod
+    def rows(
+        self, sql: str, values: tuple[object, ...] = (), *, long: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """The rows that a query finds, with ``?`` for each value.
+
+        ``long`` reads are done beside the others, which need not wait for them.
+        """
+
+    @abstractmethod
+    def access_keys(self) -> list[AccessKey]:
+        """The keys beside the log."""
+
+    @abstractmethod
+    def check_storage(self) -> None:
+        """Refuse a damaged store, by the database's own check."""
+
+    def last(self, policy: str | None = None) -> tuple[int, float]:
+        """Number and time of the last entry, of one policy or of all; zeros if there is none."""
+        of_it, values = ("", ()) if policy is None else ("WHERE policy = ? ", (policy,))
+        found = self.rows(f"SELECT seq, at FROM entries {of_it}ORDER BY seq DESC LIMIT 1", values)
+        return (found[0][0], found[0][1]) if found else (0, 0.0)
+
+    def head_at(self, seq: int) -> Head | None:
+        """The head when entry ``seq`` was the last one; None if there is no such entry."""
+        if seq == 0:
+            return Head(0, GENESIS)
+        found = self.rows("SELECT seal FROM entries WHERE seq = ?", (seq,))
+        return Head(seq, found[0][0]) if found else None
+
+    def head(self) -> Head:
+        """The end of the log."""
+        found = self.head_at(self.last()[0])
+        assert found is not None
+        return found
+
+    def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
+        """A deployment's entries, a few hundred at a time."""
+        while found := self.rows(
+            f"SELECT {_COLUMNS} FROM entries WHERE policy = ? AND seq > ? AND seq < ? "
+            f"ORDER BY seq LIMIT {_AT_ONCE}",
+            (policy, after, before or _END),
+            long=True,
+        ):
+            yield from (Entry(*row) for row in found)
+            after = found[-1][0]
+
+    def sealed(self, after: int = 0) -> Iterator[tuple[Entry, bytes]]:
+        """All entries after that number with their seals, a few hundred at a time."""
+        while found := self.rows(
+            f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE}",
+            (after,),
+            long=True,
+        ):
+            yield from ((Entry(*row[:-1]), row[-1]) for row in found)
+            after = found[-1][0]
+
+    def about(self, policy: str, step: int) -> list[Entry]:
+        """The entries about a decision."""
+        return self._select("policy = ? AND step = ? ORDER BY seq", (policy, step))
+
+    def with_key(self, policy: str, key: str) -> Entry | None:
+        """The entry with this key."""
+        found = self._select("policy = ? AND key = ?", (policy, key))
+        return found[0] if found else None
+
+    def keys(self, policy: str | None = None) -> Iterator[tuple[str, str]]:
+        """The policy and the idempotency key of each entry that has one; of one policy or all."""
+        of_it, values = ("", ()) if policy is None else ("AND policy = ? ", (policy,))
+        last: tuple[str, str] = (policy or "", "")
+        while found := self.rows(
+            "SELECT policy, key FROM entries WHERE key IS NOT NULL AND (policy, key) > (?, ?) "
+            f"{of_it}ORDER BY policy, key LIMIT {_KEYS_AT_ONCE}",
+            (*last, *values),
+            long=True,
+        ):
+            for row in found:
+                last = (row[0], row[1])
+                yield last
+
+    def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
+        """The newest audited entries."""
+        return self._select(
+            f"policy = ? AND seq < ? AND {IS_AUDITED} ORDER BY seq DESC LIMIT ?",
+            (policy, before or _END, limit),
+        )
+
+    def policies(self) -> list[Entry]:
+        """The entries that created deployments."""
+        # In the order of the index, which SQLite then takes instead of reading the whole log.
+        created = self._select(f"{IS_AUDITED} AND kind = 'created' ORDER BY policy, seq", ())
+        return sorted(created, key=lambda entry: entry.seq)
+
+    def _select(self, condition: str, values: tuple[object, ...]) -> list[Entry]:
+        found = self.rows(f"SELECT {_COLUMNS} FROM entries WHERE {condition}", values)
+        return [Entry(*row) for row in found]
+
+    def snapshot(self, policy: str, before: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot that is old enough, and as it was written."""
+        while found := self.rows(
+            "SELECT seq, content FROM snapshots WHERE policy = ? AND seq < ? "
+            "ORDER BY seq DESC LIMIT 1",
+            (policy, before or _END),
+        ):
+            before = found[0][0]
+            content = _unsealed(policy, *found[0])
+            if content is not None:
+                return before, content
+        return None
+
+    def changed_snapshots(self) -> list[tuple[str, int]]:
+        """Policy and entry of the snapshots that are not as they were written."""
+        found = self.rows("SELECT policy, seq, content FROM snapshots", long=True)
+        return [(row[0], row[1]) for row in found if _unsealed(*row) is None]
+
+    # ---------------------------------------------------------------- checks
+
+    def check(self) -> int:
+        """The database's own check, each entry's form, and every seal."""
+        self.check_storage()
+        head = self.checked_tail(_END)
+        for entry, _ in self.sealed():
+            if (entry.kind, entry.step) != (kind_of(entry.event), step_of(entry.event)):
+                raise DamagedLogError(
+                    f"entry {entry.seq} of {self.name} was changed; put back a copy"
+                )
+        return head.seq
+
+    def checked_tail(self, length: int) -> Head:
+        """The head, once the seals of the last ``length`` entries have been checked."""
+        last = self.last()[0]
+        if (self.rows("SELECT max(seq) FROM snapshots")[0][0] or 0) > last:
+            raise DamagedLogError(f"{self.name} has lost its last entries; put back a copy of it")
+        expected = max(last - length, 0)
+        before = self.head_at(expected)
+        last_seal = None if before is None else before.seal
+        for entry, kept in self.sealed(expected):
+            expected += 1
+            if entry.seq != expected or last_seal is None:
+                raise DamagedLogError(f"{self.name} lacks entry {expected}; put back a copy of it")
+            last_seal = seal(last_seal, entry)
+            if last_seal != kept and self._is_erased(entry, kept):
+                last_seal = kept
+            if last_seal != kept:
+                raise DamagedLogError(
+                    f"entry {entry.seq} of {self.name} was changed; put back a copy"
+                )
+        return Head(expected, GENESIS if last_seal is None else last_seal)
+
+    def _is_erased(self, entry: Entry, kept: bytes) -> bool:
+        """Whether a later entry attests that this one's body is what an erasure left of it."""
+        found: list[Any] = self.rows(
+            "SELECT body FROM entries WHERE policy = ? AND step = ? AND kind = 'erased'",
+            (entry.policy, entry.step),
+        )
+        attested = [(event.seq, event.seal, event.body) for event in map(erasure, found)]
+        if (entry.seq, kept.hex(), hashlib.sha256(entry.body).hexdigest()) not in attested:
+            return False
+        decided = entry.event
+        return isinstance(decided, Decided) and decided.erased
+
+
+def sealed_snapshot(policy: str, seq: int, content: bytes) -> bytes:
+    """A snapshot behind its seal."""
+    return _snapshot_seal(policy, seq, content) + content
+
+
+def _snapshot_seal(policy: str, seq: int, content: bytes) -> bytes:
+    return hashlib.sha256(f"{policy}\0{seq}\0".encode() + content).digest()
+
+
+def _unsealed(policy: str, seq: int, sealed: bytes) -> bytes | None:
+    """A snapshot's content, or None if it is not what was written for this policy and entry."""
+    kept, content = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
+    return content if kept == _snapshot_seal(policy, seq, content) else None
