@@ -1,6 +1,6 @@
 """The yardstick of `service.py`: a Litestar handler that only appends a row, durably.
 
-python benchmarks/bare_service.py FILE FEATURES PORT
+python benchmarks/bare_service.py LOG FEATURES PORT
 
 The same server, the same group commit and the same table as those of the decision service; rows and
 answers are those of a decision, made beforehand.
@@ -23,12 +23,12 @@ from litestar.params import Parameter
 
 from greedyfirst.service.log.events import Created, Decided
 from greedyfirst.service.log.journal import Journal
-from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.log.places import open_log, place_of
 from greedyfirst.service.server import listen
 from greedyfirst.service.state import rewards
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Specification
-from load import contexts, specification
+from load import POLICY, contexts, specification
 
 Key = Annotated[str | None, Parameter(header="Idempotency-Key")]
 
@@ -65,7 +65,9 @@ def main() -> None:
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        log = SqliteLog(path)
+        log = open_log(place_of(path))
+        if log.leases is not None:
+            log.leases.take(POLICY)
         app.state.journal = Journal(log)
         yield
         app.state.journal.close()

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ class Client(threading.Thread):
 class Server:
     """The service's process, killed and started again."""
 
-    def __init__(self, path: Path, port: int) -> None:
+    def __init__(self, path: Path | str, port: int) -> None:
         self.path, self.port = path, port
         #: What the process runs, and its arguments beside the path and the port.
         self.target: Callable[..., None] = serve
@@ -212,15 +212,14 @@ class Server:
         self.process.join(20)
 
 
-def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[str]:
+def violations(path: Path | str, clients: Sequence[Client], view: dict[str, Any]) -> list[str]:
     """What is wrong: with the clients' answers, the log, or the counters."""
     from greedyfirst.service.log.events import Decided, RewardCorrected, Rewarded
-    from greedyfirst.service.log.sqlite_log import SqliteLog
+    from greedyfirst.service.log.places import place_of, reading
 
     found = [sentence for client in clients for sentence in client.wrong]
-    log = SqliteLog(path)
-    entries = list(log.read(POLICY))
-    log.close()
+    with reading(place_of(path)) as log:
+        entries = list(log.read(POLICY))
     by_key: dict[str, Any] = {}
     ids: dict[int, str] = {}
     counted: dict[str, float] = {}
@@ -263,7 +262,7 @@ def violations(path: Path, clients: list[Client], view: dict[str, Any]) -> list[
     return found
 
 
-def checked(path: Path) -> tuple[str, bool]:
+def checked(path: Path | str) -> tuple[str, bool]:
     """What `greedyfirst log check` says."""
     command = "from greedyfirst.cli import main; main()"
     run = subprocess.run(
@@ -321,7 +320,7 @@ def main() -> int:
     return verdict(found, clients, rewarded)
 
 
-def verdict(found: list[str], clients: list[Client], rewarded: int) -> int:
+def verdict(found: list[str], clients: Sequence[Client], rewarded: int) -> int:
     """Print what was ``found``, clients without an answer too; the exit status."""
     if any(client.is_alive() for client in clients) or not rewarded:
         found.append("clients were not answered")

@@ -49,7 +49,7 @@ class Server:
     """A server that is being measured."""
 
     def __init__(self, port: int, n_features: int) -> None:
-        self._port, self._n_features = port, n_features
+        self.port, self._n_features = port, n_features
 
     def load(
         self,
@@ -60,7 +60,7 @@ class Server:
         connections: int = CONNECTIONS,
     ) -> dict[str, float]:
         """What `load.py` measures here."""
-        words = [self._port, connections, self._n_features, seconds, rate]
+        words = [self.port, connections, self._n_features, seconds, rate]
         done = subprocess.run(
             [sys.executable, HERE / "load.py", *map(str, words), *["rewards"] * rewards],
             capture_output=True,
@@ -100,11 +100,11 @@ def started(n_features: int, *words: object) -> Iterator[Server]:
         process.wait(120)
 
 
-def service(path: Path, n_features: int) -> Any:
+def service(path: Path | str, n_features: int) -> Any:
     return started(n_features, "-m", "greedyfirst", "serve", "--db", path, "--port")
 
 
-def bare(path: Path, n_features: int) -> Any:
+def bare(path: Path | str, n_features: int) -> Any:
     return started(n_features, HERE / "bare_service.py", path, n_features)
 
 

@@ -21,8 +21,10 @@ from hypothesis.stateful import (
 from reference_service import WAIT, Reference
 from served import BY, Clock, running
 
-from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.log.places import reading
+from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.state import restoring, snapshots
+from support.postgres_server import PostgresServer
 
 FEATURES: list[dict[str, Any]] = [
     {"kind": "numeric", "name": "x"},
@@ -43,13 +45,17 @@ class Requests(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY)
-        self.path = Path(self.folder.name) / "log.db"
+        self.place = self.new_place()
         self.clock = Clock()
         self.keys: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._start()
 
+    def new_place(self) -> Path | PostgresUrl:
+        """Where there is no log yet."""
+        return Path(self.folder.name) / "log.db"
+
     def _start(self) -> None:
-        self.running = running(self.path, self.clock)
+        self.running = running(self.place, self.clock)
         self.client = self.running.__enter__()
 
     @initialize(
@@ -225,15 +231,14 @@ class Requests(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.running.__exit__(None, None, None)
-        log = SqliteLog(self.path)
         if hasattr(self, "reference"):
-            log.check()
-            quick, _ = restoring.restore(log, "p")
-            slow, _ = restoring.restore(log, "p", snapshots=False)
+            with reading(self.place) as log:
+                log.check()
+                quick, _ = restoring.restore(log, "p")
+                slow, _ = restoring.restore(log, "p", snapshots=False)
             assert snapshots.save(quick)() == snapshots.save(slow)()
             assert slow.mismatches == 0
             assert slow.agent.buffer.tobytes() == self.reference.agent.buffer.tobytes()
-        log.close()
         self.folder.cleanup()
 
 
@@ -246,8 +251,29 @@ BOUNDED = settings(
 )
 
 
+def machine_on(server: PostgresServer) -> type[Requests]:
+    """The same requests to a service on PostgreSQL."""
+
+    class OnPostgres(Requests):
+        def new_place(self) -> PostgresUrl:
+            return PostgresUrl.parse(server.emptied())
+
+    return OnPostgres
+
+
 def test_requests_in_any_order() -> None:
     run_state_machine_as_test(Requests, settings=BOUNDED)
+
+
+def test_requests_in_any_order_on_postgres(postgres: PostgresServer) -> None:
+    fewer = settings(BOUNDED, max_examples=6)
+    run_state_machine_as_test(machine_on(postgres), settings=fewer)
+
+
+@pytest.mark.nightly
+def test_many_more_requests_in_any_order_on_postgres(postgres: PostgresServer) -> None:
+    thorough = settings(BOUNDED, max_examples=150, stateful_step_count=60)
+    run_state_machine_as_test(machine_on(postgres), settings=thorough)
 
 
 @pytest.mark.nightly

@@ -24,6 +24,8 @@ from schemathesis.specs.openapi.checks import (
 from served import SPECIFICATION, Clock, at_once, create, decide, running
 from test_access import REQUESTS
 
+from greedyfirst.service.log.postgres_database import PostgresUrl
+
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -73,8 +75,14 @@ def send(client: TestClient[Any], seen: set[int], case: Any) -> None:
 @pytest.mark.parametrize(
     "examples", [pytest.param(2), pytest.param(300, marks=pytest.mark.nightly)]
 )
-def test_no_request_makes_the_service_fail(path: Path, examples: int) -> None:
-    with running(path, Clock()) as client:
+@pytest.mark.parametrize("store", ["file", "postgres"])
+def test_no_request_makes_the_service_fail(
+    path: Path, store: str, examples: int, request: pytest.FixtureRequest
+) -> None:
+    place: Path | PostgresUrl = path
+    if store == "postgres":
+        place = PostgresUrl.parse(request.getfixturevalue("postgres").emptied())
+    with running(place, Clock()) as client:
         create(client, reward_wait=10, rewards="sum")
         for _ in range(2):
             decide(client)
@@ -83,7 +91,7 @@ def test_no_request_makes_the_service_fail(path: Path, examples: int) -> None:
         assert all(seen & {200, 201} for name, seen in statuses.items() if name[:3] == "GET")
         assert client.get("/readyz").status_code == 200
         policies = client.get("/v1/policies").json()
-    with running(path, Clock()) as client:  # and all that it took can be read again
+    with running(place, Clock()) as client:  # and all that it took can be read again
         assert client.get("/v1/policies").json() == policies
 
 

@@ -147,6 +147,27 @@ def test_an_append_under_way_is_in_the_log_before_the_lease_is_taken_or_not_at_a
     new.close()
 
 
+def test_an_owner_that_stands_still_in_an_append_keeps_nobody_waiting(url: PostgresUrl) -> None:
+    old, new = opened(url, "p"), opened(url)
+    old.leases._ended.set()  # all of it stands still: nothing is renewed
+    old.leases._thread.join()
+    end_leases(url)
+    began = time.monotonic()
+
+    def append_slowly() -> None:
+        with old._appending(["p"]) as head:
+            assert new.leases.take("p")
+            assert time.monotonic() - began < leases.LENGTH
+            old._add(head, entries(1, 1))
+
+    with pytest.raises(LogFailedError, match=r"idle-in-transaction|closed|lost"):
+        append_slowly()
+    assert new.last() == (0, 0.0)
+    assert new.append(entries(1, 1)) == 1
+    old.close()
+    new.close()
+
+
 def test_leases_are_renewed_and_an_owner_that_cannot_stops_by_itself(
     url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,9 @@ SCHEMA = "greedyfirst"
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 #: Seconds to connect, and to wait for an answer of a server that says nothing.
 _CONNECT, _SILENT = 5, 10
+#: Milliseconds after which PostgreSQL ends a transaction whose service stands still: it may hold the
+#: log's head, for which all others wait. Less than a lease, so that its policies can be taken.
+STANDS_STILL = 2000
 _THE_LOG = f"""
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE entries (
@@ -165,7 +168,9 @@ def translated(url: PostgresUrl, error: psycopg.Error) -> DamagedLogError | LogF
 def connect(url: PostgresUrl) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection on which each statement is a transaction, unless one is begun."""
     connection = psycopg.connect(url.conninfo, autocommit=True)
-    connection.execute(f"SET search_path = {SCHEMA}")
+    connection.execute(
+        f"SET search_path = {SCHEMA}; SET idle_in_transaction_session_timeout = {STANDS_STILL}"
+    )
     return connection
 
 

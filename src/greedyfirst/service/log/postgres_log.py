@@ -104,11 +104,12 @@ class PostgresLog(PostgresReader):
         with (
             database(self.url),
             self._writing,
-            self._writer.pipeline(),
+            self._writer.pipeline() as pipeline,
             self._writer.transaction(),
         ):
             found = self._writer.execute("SELECT seq, seal FROM head FOR UPDATE", binary=True)
             self._writer.execute("SELECT check_leases(%b, %b)", ([*epochs], [*epochs.values()]))
+            pipeline.sync()  # else PostgreSQL would not notice that the service stands still
             row = found.fetchone()
             assert row is not None
             yield Head(*row)
