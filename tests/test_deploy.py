@@ -141,3 +141,14 @@ def test_the_runbook_is_carried_out_from_nothing() -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "== done" in done.stdout
     assert "refused, as it should be" in done.stdout
+
+
+def test_the_compose_file_starts_two_services_that_reach_each_other() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yml").read_text())["services"]
+    commands = {name: each["command"] for name, each in services.items() if "command" in each}
+    assert len(commands) == 2
+    for name, words in commands.items():
+        options = {word for word in words if word.startswith("--")}
+        assert options <= serve_options()
+        assert words[words.index("--address") + 1] == f"http://{name}:8000"
+    assert len({words[words.index("--db") + 1] for words in commands.values()}) == 1

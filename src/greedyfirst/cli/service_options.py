@@ -49,7 +49,7 @@ def file_only(place: Path | PostgresUrl) -> Path:
     """Refuse what is only for files."""
     if not isinstance(place, Path):
         raise ValueError(
-            f"{place} is backed up by pg_dump and put back by pg_restore; "
-            f"greedyfirst log copy {place} FILE makes a file of it"
+            f"{place} is not a file: a log in PostgreSQL is backed up by pg_dump, put back by "
+            "pg_restore"
         )
     return place

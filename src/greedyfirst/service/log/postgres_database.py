@@ -25,8 +25,8 @@ SCHEMA = "greedyfirst"
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 #: Seconds to connect, and to wait for an answer of a server that says nothing.
 _CONNECT, _SILENT = 5, 10
-#: Milliseconds after which PostgreSQL ends a transaction whose service stands still: it may hold the
-#: log's head, for which all others wait. Less than a lease, so that its policies can be taken.
+#: Milliseconds after which PostgreSQL ends a transaction whose service stands still: it may hold
+#: the log's head, for which all others wait. Less than a lease: then its policies can be taken.
 STANDS_STILL = 2000
 _THE_LOG = f"""
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
