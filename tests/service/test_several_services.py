@@ -1,0 +1,106 @@
+"""Two services in processes of their own on one PostgreSQL: any answers, and one takes over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import httpx
+import pytest
+from served import CONTEXT, SPECIFICATION
+
+from support.postgres_server import PASSWORD, PostgresServer
+from support.service_process import free_port
+
+
+class Service:
+    """A process, and a client of it."""
+
+    def __init__(self, url: str) -> None:
+        port = free_port()
+        words = [sys.executable, "-m", "greedyfirst", "serve", "--db", url, "--port", str(port)]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+        self.said = ""
+
+    def wait(self) -> None:
+        """Until it is ready."""
+        for _ in range(600):
+            assert self.process.poll() is None
+            with suppress(httpx.HTTPError):
+                if self.client.get("/readyz").status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("not ready")
+
+    def end(self) -> int:
+        """End it in good order; its exit status."""
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.said += self.process.communicate(timeout=30)[0]
+        return self.process.returncode
+
+    def decide(self, key: str) -> httpx.Response:
+        """A decision, once per key."""
+        headers = {"Idempotency-Key": key}
+        body = {"context": CONTEXT}
+        return self.client.post("/v1/policies/dose/decisions", json=body, headers=headers)
+
+
+@pytest.fixture
+def pair(postgres: PostgresServer) -> Iterator[tuple[Service, Service]]:
+    postgres.emptied()
+    url = postgres.tcp_url("postgres")
+    services = Service(url), Service(url)
+    try:
+        for service in services:
+            service.wait()
+        yield services
+    finally:
+        for service in services:
+            service.end()
+
+
+def test_any_service_answers_and_one_takes_over_when_the_owner_dies(
+    pair: tuple[Service, Service],
+) -> None:
+    one, two = pair
+    assert one.client.post("/v1/policies", json=SPECIFICATION).status_code == 201
+    assert two.client.post("/v1/policies", json=SPECIFICATION).status_code == 200
+    made = [one.decide("a").json(), two.decide("b").json(), one.decide("c").json()]
+    assert [each["step"] for each in made] == [1, 2, 3]
+    assert one.decide("b").json() == two.decide("b").json() == made[1]
+    answer = two.decide("c")
+    assert answer.headers.get_list("x-frame-options") == ["DENY"]
+    assert len(answer.headers.get_list("x-log-head")) == 1
+    rewarded = two.client.put("/v1/decisions/dose:1/reward", json={"value": 1.0})
+    assert rewarded.json()["outcome"] == "counted"
+    views = [service.client.get("/v1/policies").json() for service in pair]
+    assert views[0] == views[1]
+    assert two.client.get("/v1/policies/nix").status_code == 404
+    assert two.client.get("/").status_code == 200
+    # One that got the request from another service hands it to nobody.
+    hop = {"Greedyfirst-Handed-On": "1"}
+    refused = two.client.get("/v1/policies/dose", headers=hop)
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"] == "1"
+    one.process.kill()
+    statuses = set()
+    while (answer := two.decide("after")).status_code != 201:
+        statuses.add(answer.status_code)
+        time.sleep(0.05)
+    assert statuses <= {503}
+    assert answer.json()["step"] == 4
+    assert two.decide("b").json() == made[1]
+    again = two.client.put("/v1/decisions/dose:1/reward", json={"value": 1.0})
+    assert again.json()["outcome"] == "duplicate"
+    assert two.client.get("/v1/decisions/dose:2/replay").json()["same"]
+    assert two.end() == 0
+    assert PASSWORD not in two.said
+    assert PASSWORD.replace(" ", "%20") not in two.said
