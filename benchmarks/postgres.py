@@ -1,6 +1,6 @@
 """Services on one PostgreSQL under load: kills, crashes of the database, a paused owner, speed.
 
-    python benchmarks/postgres.py [--kills 100] [--crashes 20] [--pauses 5] [--rounds 7]
+    python benchmarks/postgres.py [--kills 100] [--crashes 20] [--pauses 5] [--seed 7] [--rounds 7]
 
 Clients send as in `kills.py`, to any of the services, and go to the next one where they get no
 answer. Meanwhile services get SIGKILL, then PostgreSQL itself does, then the owner of the policy is
@@ -171,7 +171,7 @@ class Cluster:
 
 
 def torment(options: argparse.Namespace) -> int:
-    chance, stop = random.Random(7), threading.Event()
+    chance, stop = random.Random(options.seed), threading.Event()
     with tempfile.TemporaryDirectory() as folder:
         cluster = Cluster(Path(folder), chance)
         try:
@@ -255,6 +255,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--crashes", type=int, default=20)
     parser.add_argument("--pauses", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=7, help="of the order and times of events")
     parser.add_argument("--rounds", type=int, default=7, help="of the comparison of speed; 0: none")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each load")
     options = parser.parse_args()

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -22,6 +22,7 @@ from greedyfirst.service.log.places import place_of, reading
 from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.log.postgres_log import PostgresLog
 from support.postgres_server import PASSWORD, PostgresServer
+from support.stopped_wire import StoppedWire
 
 
 @pytest.fixture
@@ -47,6 +48,12 @@ def opened(url: PostgresUrl, *policies: str) -> PostgresLog:
     for policy in policies:
         assert log.leases.take(policy)
     return log
+
+
+def stand_still(log: PostgresLog) -> None:
+    """Have its leases renewed no more."""
+    log.leases._ended.set()
+    log.leases._thread.join()
 
 
 def end_leases(url: PostgresUrl) -> None:
@@ -96,6 +103,7 @@ def test_an_owner_whose_lease_was_taken_writes_nothing(url: PostgresUrl) -> None
     old, new = opened(url, "p", "q"), opened(url)
     old.append(entries(1, 3))
     old.save_snapshot("p", 3, b"old")
+    stand_still(old)
     end_leases(url)
     assert new.leases.take("p")
     assert new.leases.epochs == {"p": 2}
@@ -122,50 +130,121 @@ def test_an_owner_whose_lease_was_taken_writes_nothing(url: PostgresUrl) -> None
     new.close()
 
 
-def test_an_append_under_way_is_in_the_log_before_the_lease_is_taken_or_not_at_all(
-    url: PostgresUrl,
+@pytest.mark.parametrize("first", ["append", "take"])
+def test_an_append_is_in_the_log_before_the_lease_is_taken_or_not_at_all(
+    url: PostgresUrl, first: str
 ) -> None:
-    """The old owner stands still in the middle of its transaction, which holds the log's head."""
+    """Both wait for the log's head, one behind the other."""
     old, new = opened(url, "p"), opened(url)
+    stand_still(old)
     end_leases(url)
-    taken = threading.Event()
+    done: list[str] = []
+
+    def append() -> None:
+        try:
+            old.append(entries(1, 1))
+            done.append("append")
+        except LostLeaseError:
+            done.append("refused")
 
     def take() -> None:
         assert new.leases.take("p")
-        taken.set()
+        done.append("take")
 
-    with old._appending(["p"]) as head:
-        thread = threading.Thread(target=take)
+    both = [append, take] if first == "append" else [take, append]
+    threads = [threading.Thread(target=each) for each in both]
+    with psycopg.connect(url.conninfo) as holding:
+        holding.execute("SELECT FROM greedyfirst.head FOR UPDATE")
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            wait_until(lambda number=number: waiting_for_locks(url) == number)
+        assert not done
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == (["append", "take"] if first == "append" else ["refused", "take"])
+    assert new.last()[0] == (first == "append")
+    assert new.append(entries(2, 2)) == 1 + (first == "append")
+    assert new.check() == new.last()[0]
+    old.close()
+    new.close()
+
+
+def waiting_for_locks(url: PostgresUrl) -> int:
+    with psycopg.connect(url.conninfo) as connection:
+        found = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+#: The end of what is sent for one statement, by which PostgreSQL knows that it is all.
+_SYNC = 5
+
+
+@pytest.mark.parametrize("lacking", [_SYNC, 1, 400, 0])
+@pytest.mark.parametrize("write", ["append", "erase", "save_snapshot", "take"])
+def test_an_owner_that_stands_still_in_a_write_keeps_nobody_waiting(
+    postgres: PostgresServer, url: PostgresUrl, write: str, lacking: int
+) -> None:
+    """What it sends comes to a standstill that many bytes before its end, and so does it."""
+    with StoppedWire(postgres.port) as wire:
+        through = postgres.tcp_url("postgres").replace(f":{postgres.port}/", f":{wire.port}/")
+        old, new = opened(PostgresUrl.parse(through), "p"), opened(url)
+        old.append(entries(1, 3))
+        stand_still(old)
+        wire.stop_before_end = lacking
+        calls: dict[str, Callable[[], object]] = {
+            "append": lambda: old.append(entries(4, 4)),
+            "erase": lambda: old.erase(1, b"{}", entries(4, 4)[0]._replace(key=None)),
+            "save_snapshot": lambda: old.save_snapshot("p", 3, bytes(1000)),
+            "take": lambda: old.leases.take("q"),
+        }
+        failed: list[Exception] = []
+
+        def attempt() -> None:
+            try:
+                calls[write]()
+            except LogFailedError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=attempt)
         thread.start()
-        assert not taken.wait(0.3)
-        old._add(head, entries(1, 1))
+        assert wire.stopped.wait(10)
+        end_leases(url)
+        began = time.monotonic()
+        assert new.leases.take("p")
+        new.leases.take("q")  # the old one may have it
+        first = new.append(entries(5, 5))
+        new.save_snapshot("p", first, b"new")
+        assert time.monotonic() - began < 1.0
+        assert new.check() == first if write != "erase" else first in (4, 5)
     thread.join()
-    assert new.last() == (1, 1.0)
-    with pytest.raises(LostLeaseError):
-        old.append(entries(2, 2))
+    assert len(failed) == 1  # the wire was cut
     old.close()
     new.close()
 
 
-def test_an_owner_that_stands_still_in_an_append_keeps_nobody_waiting(url: PostgresUrl) -> None:
-    old, new = opened(url, "p"), opened(url)
-    old.leases._ended.set()  # all of it stands still: nothing is renewed
-    old.leases._thread.join()
-    end_leases(url)
-    began = time.monotonic()
-
-    def append_slowly() -> None:
-        with old._appending(["p"]) as head:
-            assert new.leases.take("p")
-            assert time.monotonic() - began < leases.LENGTH
-            old._add(head, entries(1, 1))
-
-    with pytest.raises(LogFailedError, match=r"idle-in-transaction|closed|lost"):
-        append_slowly()
-    assert new.last() == (0, 0.0)
-    assert new.append(entries(1, 1)) == 1
-    old.close()
-    new.close()
+def test_a_lease_is_not_waited_for_without_end(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "_LONGEST", 0.3)
+    log = opened(url)
+    with psycopg.connect(url.conninfo) as holding:
+        holding.execute("SELECT FROM greedyfirst.head FOR UPDATE")
+        began = time.monotonic()
+        with pytest.raises(LogFailedError, match="statement timeout"):
+            log.leases.take("p")
+        assert time.monotonic() - began < 2.0
+    assert log.leases.take("p")
+    log.close()
 
 
 def test_leases_are_renewed_and_an_owner_that_cannot_stops_by_itself(

@@ -18,11 +18,13 @@ import psycopg
 from greedyfirst.service.errors import LogFailedError, LostLeaseError
 from greedyfirst.service.log.entries import Head
 from greedyfirst.service.log.ownership import Owner
-from greedyfirst.service.log.postgres_database import PostgresUrl, connect, database
+from greedyfirst.service.log.postgres_database import PostgresUrl, connect, database, limit
 from greedyfirst.service.log.table_reader import IS_AUDITED
 
 #: Seconds that a lease lasts; between two renewals; and by which its owner stops early.
 LENGTH, _RENEW_EVERY, _EARLY = 5.0, 1.0, 1.0
+#: Seconds that a question about leases may wait for others: less than a lease lasts.
+_LONGEST = 2.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -53,6 +55,7 @@ class Leases:
         self._ended = threading.Event()
         with database(url):
             self._connection = connect(url)
+            limit(self._connection, _LONGEST)
             self._connection.execute(
                 "INSERT INTO leases SELECT policy, '', '', 0, '-infinity' FROM entries "
                 f"WHERE {IS_AUDITED} AND kind = 'created' "
@@ -79,18 +82,12 @@ class Leases:
     def take(self, policy: str) -> bool:
         """Take the lease of a policy; False if another service has it."""
         with self._asking:
-            with database(self._url), self._connection.transaction():
-                self._connection.execute("SELECT FROM head FOR UPDATE")
+            with database(self._url):
                 found = self._connection.execute(
-                    "INSERT INTO leases AS held VALUES "
-                    "(%(policy)s, %(id)s, %(address)s, 1, clock_timestamp() + %(length)s) "
-                    "ON CONFLICT (policy) DO UPDATE SET owner = excluded.owner, "
-                    "address = excluded.address, epoch = held.epoch + 1, until = excluded.until "
-                    "WHERE held.until < clock_timestamp() OR held.owner = excluded.owner "
-                    "RETURNING epoch",
+                    "CALL take_lease(%(policy)s, %(id)s, %(address)s, %(length)s, NULL)",
                     self._values(policy),
                 ).fetchone()
-            if found is None:
+            if found is None or found[0] is None:
                 return False
             self.epochs[policy] = found[0]
             self._owners[policy] = self.me, self._until

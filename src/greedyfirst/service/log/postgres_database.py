@@ -17,89 +17,16 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
-from greedyfirst.service.log.entries import GENESIS
-from greedyfirst.service.log.table_reader import IS_AUDITED
+from greedyfirst.service.log.postgres_tables import LOST_LEASE, MIGRATIONS
 
 SCHEMA = "greedyfirst"
 # What it warns of is an error that is raised and told anyway.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 #: Seconds to connect, and to wait for an answer of a server that says nothing.
 _CONNECT, _SILENT = 5, 10
-#: Milliseconds after which PostgreSQL ends a transaction whose service stands still: it may hold
-#: the log's head, for which all others wait. Less than a lease: then its policies can be taken.
-STANDS_STILL = 2000
-_THE_LOG = f"""
-CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
-CREATE TABLE entries (
-    seq bigint PRIMARY KEY,
-    at double precision NOT NULL,
-    policy text COLLATE "C" NOT NULL,
-    kind text COLLATE "C" NOT NULL,
-    step bigint,
-    key text COLLATE "C",
-    body bytea NOT NULL,
-    seal bytea NOT NULL
-);
-CREATE INDEX entries_by_policy ON entries (policy, seq);
-CREATE INDEX entries_by_step ON entries (policy, step) WHERE step IS NOT NULL;
-CREATE UNIQUE INDEX entries_by_key ON entries (policy, key) WHERE key IS NOT NULL;
-CREATE INDEX entries_not_daily ON entries (policy, seq) WHERE {IS_AUDITED};
-CREATE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'UPDATE' AND current_setting('greedyfirst.erasing', true) = 'yes' THEN
-        RETURN NULL;
-    END IF;
-    RAISE EXCEPTION 'the log is append-only';
-END $$;
-CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
-    FOR EACH STATEMENT EXECUTE FUNCTION entries_stay();
-CREATE TABLE head (one boolean PRIMARY KEY CHECK (one), seq bigint NOT NULL, seal bytea NOT NULL);
-INSERT INTO head VALUES (true, 0, '\\x{GENESIS.hex()}');
-CREATE TABLE snapshots (
-    policy text COLLATE "C" NOT NULL,
-    seq bigint NOT NULL,
-    content bytea NOT NULL,
-    PRIMARY KEY (policy, seq)
-);
-CREATE TABLE access_keys (
-    name text COLLATE "C" PRIMARY KEY,
-    role text NOT NULL,
-    hash bytea NOT NULL UNIQUE,
-    policies text,
-    made double precision,
-    expires double precision,
-    last_used double precision,
-    removed double precision,
-    hash_before bytea,
-    before_until double precision
-);
-CREATE TABLE key_changes (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL
-);
-"""
-_THE_LEASES = """
-CREATE TABLE leases (
-    policy text COLLATE "C" PRIMARY KEY,
-    owner text NOT NULL,
-    address text NOT NULL,
-    epoch bigint NOT NULL,
-    until timestamptz NOT NULL
-);
-CREATE FUNCTION check_leases(policies text[], epochs bigint[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    lost text;
-BEGIN
-    SELECT held.policy INTO lost FROM unnest(policies, epochs) AS held (policy, epoch)
-        LEFT JOIN leases USING (policy, epoch) WHERE leases.policy IS NULL LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'policy % has another owner now', lost USING ERRCODE = 'GF001';
-    END IF;
-END $$;
-"""
-#: PostgreSQL's code for an append whose lease is over, by ``check_leases``.
-_LOST_LEASE = "GF001"
-#: From an empty schema to this release's, one after the other.
-MIGRATIONS = (_THE_LOG, _THE_LEASES)
+#: Milliseconds after which PostgreSQL ends a transaction of several statements whose client
+#: stands still.
+_STANDS_STILL = 2000
 
 
 class PostgresUrl(NamedTuple):
@@ -154,7 +81,7 @@ def translated(url: PostgresUrl, error: psycopg.Error) -> DamagedLogError | LogF
     password = conninfo_to_dict(url.conninfo).get("password")
     if password:
         said = said.replace(str(password), "…")
-    if error.sqlstate == _LOST_LEASE:
+    if error.sqlstate == LOST_LEASE:
         return LostLeaseError(str(error.diag.message_primary))
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
         return DamagedLogError(f"{url} is damaged: {said}; put back a copy of it")
@@ -169,9 +96,14 @@ def connect(url: PostgresUrl) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection on which each statement is a transaction, unless one is begun."""
     connection = psycopg.connect(url.conninfo, autocommit=True)
     connection.execute(
-        f"SET search_path = {SCHEMA}; SET idle_in_transaction_session_timeout = {STANDS_STILL}"
+        f"SET search_path = {SCHEMA}; SET idle_in_transaction_session_timeout = {_STANDS_STILL}"
     )
     return connection
+
+
+def limit(connection: psycopg.Connection[Any], seconds: float) -> None:
+    """Let no statement wait, or take, longer than that; it fails then."""
+    connection.execute(f"SET statement_timeout = {round(1000 * seconds)}")
 
 
 @contextmanager

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
-from greedyfirst.service.log.entries import Entry, Head, seal
+from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.leases import Leases
 from greedyfirst.service.log.ownership import Owner
@@ -24,19 +24,21 @@ from greedyfirst.service.log.postgres_database import (
     connect,
     database,
     identity_of,
+    limit,
     prepare,
 )
 from greedyfirst.service.log.postgres_reader import PostgresReader
 from greedyfirst.service.log.table_reader import sealed_snapshot
 
-_SNAPSHOTS_KEPT = 4
 _CHECKED_AT_START = 1000
-_TYPES = ("bigint", "float8", "text", "text", "bigint", "text", "bytea", "bytea")
-INSERT = (
-    "INSERT INTO entries SELECT * FROM unnest("
-    + ", ".join(f"%b::{kind}[]" for kind in _TYPES)
-    + ")"
+#: Seconds that a write may wait for others.
+_LONGEST_WRITE = 10.0
+_ADDED = (
+    "%b::text[], %b::bigint[], "  # the leases
+    "%b::float8[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::bytea[], NULL, NULL"
 )
+_APPEND = f"CALL append_entries({_ADDED})"
+_ERASE = f"CALL erase_entry(%b::bigint, %b, {_ADDED})"
 
 
 class PostgresLog(PostgresReader):
@@ -66,6 +68,7 @@ class PostgresLog(PostgresReader):
                 reader, beside, self._writer = self._connections
                 super().__init__(url, reader, beside)
                 prepare(self._writer, url)
+                limit(self._writer, _LONGEST_WRITE)
                 self.identity = identity_of(self._writer)
                 self._expect(same_as)
                 self._head = self.checked_tail(_CHECKED_AT_START)
@@ -97,23 +100,6 @@ class PostgresLog(PostgresReader):
 
     # ---------------------------------------------------------------- writing
 
-    @contextmanager
-    def _appending(self, policies: Sequence[str]) -> Iterator[Head]:
-        """A transaction that has the log's end to itself, and the leases of these policies."""
-        epochs = self._epochs(policies)
-        with (
-            database(self.url),
-            self._writing,
-            self._writer.pipeline() as pipeline,
-            self._writer.transaction(),
-        ):
-            found = self._writer.execute("SELECT seq, seal FROM head FOR UPDATE", binary=True)
-            self._writer.execute("SELECT check_leases(%b, %b)", ([*epochs], [*epochs.values()]))
-            pipeline.sync()  # else PostgreSQL would not notice that the service stands still
-            row = found.fetchone()
-            assert row is not None
-            yield Head(*row)
-
     def _epochs(self, policies: Sequence[str]) -> dict[str, int]:
         """The epochs of the leases of these policies; anyone may write of the service itself."""
         owned = {policy: self.leases.epochs.get(policy) for policy in {*policies} - {SERVICE}}
@@ -126,23 +112,24 @@ class PostgresLog(PostgresReader):
 
     def append(self, entries: Sequence[Entry]) -> int:
         """Add entries in one transaction; the number of the first."""
-        with self._appending([entry.policy for entry in entries]) as head:
-            first = head.seq + 1
-            head = self._add(head, entries)
-        self._move(head)
-        return first
+        return self._write(_APPEND, (), entries) - len(entries) + 1
 
-    def _add(self, head: Head, entries: Sequence[Entry]) -> Head:
-        """Insert entries after the head; the new head."""
-        rows: list[tuple[Any, ...]] = []
-        number, last = head
-        for number, entry in enumerate(entries, head.seq + 1):
-            entry = entry._replace(seq=number)
-            last = seal(last, entry)
-            rows.append((*entry, last))
-        self._writer.execute(INSERT, [*map(list, zip(*rows, strict=True))])
-        self._writer.execute("UPDATE head SET seq = %b, seal = %b", (number, last))
-        return Head(number, last)
+    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
+        """Replace a body; its old version goes when PostgreSQL vacuums the table."""
+        return self._write(_ERASE, (seq, body), [erased])
+
+    def _write(self, call: str, values: tuple[Any, ...], entries: Sequence[Entry]) -> int:
+        """Call a procedure that adds entries at the log's end; the last one's number."""
+        epochs = self._epochs([entry.policy for entry in entries])
+        _, *columns = map(list, zip(*entries, strict=True))  # the log numbers them itself
+        leases = [*epochs], [*epochs.values()]
+        with database(self.url), self._writing:
+            found = self._writer.execute(call, (*values, *leases, *columns), binary=True)
+            row = found.fetchone()
+        assert row is not None
+        head = Head(*row)
+        self._move(head)
+        return head.seq
 
     def _move(self, head: Head) -> None:
         """The head is at least this."""
@@ -150,38 +137,12 @@ class PostgresLog(PostgresReader):
             if head.seq > self._head.seq:
                 self._head = head
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
-        """Replace a body; its old version goes when PostgreSQL vacuums the table."""
-        execute = self._writer.execute
-        with self._appending([erased.policy]) as head:
-            execute("SELECT set_config('greedyfirst.erasing', 'yes', true)")
-            execute("UPDATE entries SET body = %b WHERE seq = %b", (body, seq))
-            execute("SELECT set_config('greedyfirst.erasing', 'no', true)")
-            execute("DELETE FROM snapshots WHERE policy = %s", (erased.policy,))
-            head = self._add(head, [erased])
-        self._move(head)
-        return head.seq
-
     def save_snapshot(self, policy: str, seq: int, content: bytes) -> None:
         """Keep a snapshot behind its seal, and drop old ones; not if the policy was taken."""
-        execute = self._writer.execute
-        with database(self.url), self._writing, self._writer.transaction():
-            owned = execute(
-                "SELECT FROM leases WHERE policy = %s AND epoch = %s FOR SHARE",
-                (policy, self.leases.epochs.get(policy)),
-            ).fetchone()
-            if owned is None:
-                raise LostLeaseError(f"policy {policy} has another owner now")
-            execute(
-                "INSERT INTO snapshots VALUES (%s, %s, %b) "
-                "ON CONFLICT (policy, seq) DO UPDATE SET content = excluded.content",
-                (policy, seq, sealed_snapshot(policy, seq, content)),
-            )
-            execute(
-                "DELETE FROM snapshots WHERE policy = %s AND seq NOT IN "
-                "(SELECT seq FROM snapshots WHERE policy = %s ORDER BY seq DESC LIMIT %s)",
-                (policy, policy, _SNAPSHOTS_KEPT),
-            )
+        epoch = self._epochs([policy])[policy]
+        with database(self.url), self._writing:
+            sealed = sealed_snapshot(policy, seq, content)
+            self._writer.execute("CALL save_snapshot(%s, %s, %s, %b)", (policy, epoch, seq, sealed))
 
     # ---------------------------------------------------------------- while it is open
 

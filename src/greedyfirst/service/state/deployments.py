@@ -6,7 +6,6 @@ import asyncio
 import gc
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -26,6 +25,8 @@ from greedyfirst.service.state.opening import restore_all, restore_one
 from greedyfirst.service.state.snapshots import save
 
 _PAUSE = 1.0
+#: Seconds that a request waits for a policy to be taken.
+_LONGEST_WAIT = 5.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -51,7 +52,8 @@ class Deployments:
         self.restore_seconds = 0.0
         #: Policies that this service owns and has restored, where several services write the log.
         self._at_hand: set[str] = set()
-        self._taking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        #: Policies that are being taken.
+        self._taking: dict[str, asyncio.Task[None]] = {}
         self._adopting: asyncio.Task[None] | None = None
         self._upkeep: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -75,6 +77,8 @@ class Deployments:
         for task in (self._upkeep, self._adopting):
             if task is not None:
                 await task
+        if self._taking:
+            await asyncio.wait([*self._taking.values()])
         if self.journal is not None and self.journal.failure is None:
             for name, deployment in self.by_name.items():
                 self.journal.keep(name, save(deployment))
@@ -164,28 +168,46 @@ class Deployments:
         return leases is None or (name in self._at_hand and leases.owns(name))
 
     async def own(self, name: str) -> None:
-        """Take a policy and make its state, if it has one; an error if another service has it."""
-        async with self._taking[name]:
-            journal, leases = self.journal, self.leases
-            if journal is None or leases is None or self.owns(name):
-                return
-            if name in leases.epochs and not leases.owns(name):
-                raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
-            if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
-                raise UnavailableError(f"policy {name} has another owner now; try again")
-            began = time.monotonic()
-            taken = await asyncio.to_thread(_taken, journal.log, name)
-            if self.journal is not journal:
-                raise UnavailableError("the log was opened again meanwhile; try again")
-            self.latest = max(self.latest, taken.at)
-            journal.know(name, taken.last, taken.keys)
-            if taken.deployment is not None:
-                taken.deployment.recall = self.recall_of(name)
-                self.by_name[name] = taken.deployment
-                self.restore_seconds = time.monotonic() - began
-            self._at_hand.add(name)
-            if name != SERVICE:
-                _log.info("policy %s is this service's", name, extra={"event": "taken"})
+        """Have a policy, with its state if it has one; an error if another service has it.
+
+        What takes long goes on by itself: UnavailableError meanwhile.
+        """
+        if self.leases is None or self.owns(name):
+            return
+        taking = self._taking.get(name)
+        if taking is None:
+            taking = self._taking[name] = asyncio.create_task(self._take(name))
+            taking.add_done_callback(lambda done: self._has_taken(name, done))
+        if not (await asyncio.wait({taking}, timeout=_LONGEST_WAIT))[0]:
+            raise UnavailableError(f"policy {name} is being taken over; try again soon")
+        taking.result()
+
+    def _has_taken(self, name: str, taking: asyncio.Task[None]) -> None:
+        del self._taking[name]
+        taking.exception()  # whoever waited is told; there may be nobody any more
+
+    async def _take(self, name: str) -> None:
+        """Take a policy and make its state."""
+        journal, leases = self.journal, self.leases
+        if journal is None or leases is None:
+            raise UnavailableError("the log is being opened again; try again")
+        if name in leases.epochs and not leases.owns(name):
+            raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
+        if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
+            raise UnavailableError(f"policy {name} has another owner now; try again")
+        began = time.monotonic()
+        taken = await asyncio.to_thread(_taken, journal.log, name)
+        if self.journal is not journal:
+            raise UnavailableError("the log was opened again meanwhile; try again")
+        self.latest = max(self.latest, taken.at)
+        journal.know(name, taken.last, taken.keys)
+        if taken.deployment is not None:
+            taken.deployment.recall = self.recall_of(name)
+            self.by_name[name] = taken.deployment
+            self.restore_seconds = time.monotonic() - began
+        self._at_hand.add(name)
+        if name != SERVICE:
+            _log.info("policy %s is this service's", name, extra={"event": "taken"})
 
     async def _adopt(self, leases: Ownership) -> None:
         """Take the policies that have no owner; what belongs to none is somebody's too."""
