@@ -195,6 +195,8 @@ class Deployments:
             raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
         if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
             raise UnavailableError(f"policy {name} has another owner now; try again")
+        if name in self._at_hand:  # it was renewed just now, and entries may be on their way
+            return
         began = time.monotonic()
         taken = await asyncio.to_thread(_taken, journal.log, name)
         if self.journal is not journal:
