@@ -120,13 +120,28 @@ def _of_shape(shape: tuple[int | None, ...]) -> str:
     return f"an array of finite numbers of shape ({lengths}{',' * (len(shape) == 1)})"
 
 
-def names(name: str, value: Any, length: int) -> tuple[str, ...]:
-    """``value`` as ``length`` different, non-empty names."""
-    expected = f"{length} different names (non-empty text)"
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise wrong(name, value, expected)
-    result = tuple(value)
-    texts = all(isinstance(item, str) and item for item in result)
-    if not texts or len(result) != length or len(set(result)) != length:
-        raise wrong(name, value, expected)
-    return result
+def listed(value: Any) -> list[Any] | None:
+    """The items of a list, Series, Index, Categorical or array of one dimension, else None.
+
+    None for text, which is one item, and for sets and mappings, whose order means nothing.
+    """
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return list(value)
+    if not hasattr(value, "__array__"):
+        return None
+    items = np.asarray(value, dtype=object)
+    return list(items) if items.ndim == 1 else None
+
+
+def names(name: str, value: Any, length: int | None = None) -> tuple[str, ...]:
+    """``value`` as ``length`` different, non-empty names; ``None``: at least one."""
+    count = "at least one name, all different" if length is None else f"{length} different names"
+    items = listed(value)
+    if (
+        not items
+        or not all(isinstance(item, str) and item for item in items)
+        or len(items) != (len(items) if length is None else length)
+        or len(set(items)) != len(items)
+    ):
+        raise wrong(name, value, f"{count} (non-empty text)")
+    return tuple(str(item) for item in items)

@@ -32,7 +32,7 @@ from greedyfirst.models.linear_part import linear_part
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 if TYPE_CHECKING:
-    from greedyfirst.agent.agent import Agent
+    from greedyfirst.agent.running_policy import RunningPolicy
 
 #: λ, in samples' worth of information.
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)
@@ -73,7 +73,7 @@ class Intervals:
 
 
 def intervals(
-    agent: Agent, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
+    agent: RunningPolicy, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
 ) -> Intervals:
     """The intervals in these contexts (n, d); those of coefficients are in the unit contexts."""
     number("level", level, above=0, below=1)
@@ -114,7 +114,7 @@ def intervals(
     )
 
 
-def _linear_model(agent: Agent) -> LeastSquares | LearnedRidge:
+def _linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
     """The sums of all rows, where the policy keeps them."""
     model: Any = getattr(getattr(agent.state, "greedy", agent.state), "model", None)
     if isinstance(model, LearnedRidge):

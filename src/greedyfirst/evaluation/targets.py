@@ -40,7 +40,7 @@ def probabilities(target: Target, log: LoggedData, others: LoggedData | None) ->
                 target,
                 f"an agent with {log.n_arms} arms and {log.contexts.shape[1]} features, as the log",
             )
-        return _of_agent(target, log)
+        return _of_agent(target if target.schema is None else target.without_schema(), log)
     given = target(log.contexts) if callable(target) else target
     return checked(given, log)
 
@@ -54,7 +54,7 @@ def learned_agent(policy: Policy, log: LoggedData) -> Agent:
 
 
 def _of_agent(agent: Agent, log: LoggedData) -> FloatArray:
-    return np.array([agent.probabilities(context) for context in log.contexts])
+    return agent.probabilities(log.contexts)
 
 
 def checked(given: ArrayLike, log: LoggedData) -> FloatArray:

@@ -54,6 +54,14 @@ class Policy(Family):
         """Enter the table of policies."""
         super().__init_subclass__()
         POLICIES[cls.registered_name()] = cls
+        if "__repr__" not in cls.__dict__:  # or dataclass would write one with every option
+            cls.__repr__ = Policy.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The options that differ from their defaults."""
+        options = ((each, repr(getattr(self, each.name))) for each in fields(self))
+        changed = [f"{each.name}={text}" for each, text in options if text != repr(each.default)]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     @classmethod
     def registered_name(cls) -> str:
