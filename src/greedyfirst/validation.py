@@ -53,6 +53,11 @@ def number(
     raise wrong(name, value, " ".join(["a finite number", " and ".join(bounds)]).strip())
 
 
+def amount(name: str, value: Any) -> float:
+    """``value`` as a finite float; True and False are 1 and 0."""
+    return float(value) if isinstance(value, (bool, np.bool_)) else number(name, value)
+
+
 def number_in_text(name: str, text: str) -> float:
     """The finite number that a cell of a file holds."""
     try:

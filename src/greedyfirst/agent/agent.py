@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from greedyfirst.agent.contexts import is_table, numbers, one_number
+from greedyfirst.agent.contexts import is_table, numbers
 from greedyfirst.agent.decision_maker import DecisionMaker
 from greedyfirst.agent.estimates import Estimates
 from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
@@ -25,6 +25,7 @@ from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import (
     BoolArray,
     FloatArray,
+    amount,
     array,
     number,
     whole_number,
@@ -36,7 +37,8 @@ from greedyfirst.validation import (
 #: "policy" is any decision of a policy that explores by its own rules.
 Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
-_FLOAT64 = np.dtype(np.float64)
+#: Looked up once: these are asked for in every decision.
+_ARRAY, _FLOAT64 = np.ndarray, np.dtype(np.float64)
 
 
 class Agent(Estimates, DecisionMaker, Saving):
@@ -142,7 +144,7 @@ class Agent(Estimates, DecisionMaker, Saving):
         if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
             arm = self._arm(arm)
         if not isinstance(reward, float):
-            reward = one_number("reward", reward)
+            reward = amount("reward", reward)
         if self._link is not Identity:
             check_rewards("reward", self._link, reward)
         counts = step is None and self.decisions == 0
@@ -212,11 +214,7 @@ class Agent(Estimates, DecisionMaker, Saving):
 
     def _given(self, context: Any) -> FloatArray:
         """A context as the compiled calls take it; they see to it that it is finite."""
-        if (
-            type(context) is np.ndarray
-            and context.dtype is _FLOAT64
-            and context.shape == self._shape
-        ):
+        if type(context) is _ARRAY and context.dtype is _FLOAT64 and context.shape == self._shape:
             return context
         row = self._reader.row("context", context)
         self.feature_names = self._reader.names
@@ -286,7 +284,7 @@ class Agent(Estimates, DecisionMaker, Saving):
 
         For n contexts: (n, n_arms) and (n, n_arms, n_features).
         """
-        if not (type(context) is np.ndarray and context.ndim == 1) and is_table(context):
+        if not (type(context) is _ARRAY and context.ndim == 1) and is_table(context):
             return self._explain_rows(self._rows("context", context))
         x = np.ascontiguousarray(self._given(context))
         model = getattr(self.state, "model", None)

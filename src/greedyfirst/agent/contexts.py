@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedyfirst.validation import FloatArray, array, number, wrong
+from greedyfirst.validation import FloatArray, amount, array, wrong
 
 if TYPE_CHECKING:
     from greedyfirst.tables.schema import Schema
@@ -137,16 +137,11 @@ def numbers(argument: str, value: Any, shape: tuple[int | None, ...]) -> FloatAr
         found = np.empty(given.shape)
         for place, item in np.ndenumerate(given):
             where = f"{argument}[{', '.join(map(str, place))}]"
-            found[place] = one_number(where, item)
+            found[place] = amount(where, item)
         given = found
     else:
         given = value
     return array(argument, given, shape)
-
-
-def one_number(argument: str, value: Any) -> float:
-    """A finite number; True and False are 1 and 0."""
-    return float(value) if isinstance(value, _BOOLEANS) else number(argument, value)
 
 
 def _is_frame(value: Any) -> bool:

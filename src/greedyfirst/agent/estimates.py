@@ -9,7 +9,7 @@ import numpy as np
 
 from greedyfirst.agent.contexts import is_table
 from greedyfirst.agent.intervals import Intervals
-from greedyfirst.agent.intervals import intervals as intervals_of
+from greedyfirst.agent.intervals import intervals as agent_intervals
 from greedyfirst.agent.loops import ONLY_SCORE
 from greedyfirst.agent.running_policy import RunningPolicy
 from greedyfirst.links.link import link_of, means
@@ -115,7 +115,7 @@ class Estimates(RunningPolicy):
         level
             With which probability all of them hold.
         """
-        return intervals_of(self, self._rows("contexts", contexts), sigma=sigma, level=level)
+        return agent_intervals(self, self._rows("contexts", contexts), sigma=sigma, level=level)
 
     def coefficients(
         self, *, intervals: bool = False, sigma: float | None = None, level: float = 0.95
@@ -151,7 +151,7 @@ class Estimates(RunningPolicy):
         }
         if intervals:
             units = np.eye(self.n_features)
-            found = intervals_of(self, units, sigma=sigma, level=level)
+            found = agent_intervals(self, units, sigma=sigma, level=level)
             columns |= {"low": found.low.T.ravel(), "high": found.high.T.ravel()}
         return pandas.DataFrame(columns)
 

@@ -54,6 +54,10 @@ class Intervals:
     #: False where ``sigma`` was estimated: then the level is approximate.
     sigma_known: bool
 
+    def __repr__(self) -> str:
+        n, n_arms = self.estimate.shape
+        return f"Intervals({n} contexts × {n_arms} arms, level {self.level:g})"
+
     @property
     def low(self) -> FloatArray:
         """Lower ends (n, n_arms)."""

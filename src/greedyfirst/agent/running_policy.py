@@ -191,7 +191,10 @@ class RunningPolicy:
 
     def _arms(self, arms: Any, length: int) -> IntArray:
         """Arms' numbers (length,), from numbers or names."""
-        if getattr(getattr(arms, "dtype", None), "kind", None) in ("i", "u") and len(arms) == length:
+        if (
+            getattr(getattr(arms, "dtype", None), "kind", None) in ("i", "u")
+            and len(arms) == length
+        ):
             chosen = np.asarray(arms).astype(np.int64)
             if chosen.ndim == 1 and ((chosen >= 0) & (chosen < self.n_arms)).all():
                 return chosen

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
 from greedyfirst.files.atomic_write import atomic_write
-from greedyfirst.validation import number, whole_number, wrong
+from greedyfirst.validation import amount, listed, whole_number, wrong
 
 ROWS_PER_IMPORT = 1000
 #: Of rows as JSON: a body may have 1 MB, and says who and why too.
@@ -97,13 +97,16 @@ class Client:
         eligible_arms: Sequence[str] | None = None,
     ) -> Decision:
         """Choose an arm for a context, a value for each feature by its name."""
+        if getattr(context, "ndim", None) == 1 and hasattr(context, "to_dict"):
+            context = context.to_dict()  # a Series
         if not isinstance(context, Mapping):
-            raise wrong("context", context, "a mapping from feature names to values")
+            raise wrong("context", context, "a mapping from feature names to values, or a Series")
         body: dict[str, Any] = {"context": dict(context)}
         if eligible_arms is not None:
-            if isinstance(eligible_arms, str) or not isinstance(eligible_arms, Sequence):
+            arms = listed(eligible_arms)
+            if arms is None:
                 raise wrong("eligible_arms", eligible_arms, "a sequence of names of arms")
-            body["eligible_arms"] = list(eligible_arms)
+            body["eligible_arms"] = arms
         return self._post(_policy(policy, "/decisions"), body, read=Decision.of)
 
     def reward(self, decision: Decision | str, value: float, *, part: str = "") -> str:
@@ -114,7 +117,7 @@ class Client:
         """
         if not isinstance(part, str):
             raise wrong("part", part, "text")
-        body = {"value": number("value", value), "part": part}
+        body = {"value": amount("value", value), "part": part}
         path = _decision(decision, "/reward")
         return self._ask("PUT", path, body, read=lambda answer: str(answer["outcome"]))
 
@@ -134,8 +137,8 @@ class Client:
         """
         if not isinstance(part, str):
             raise wrong("part", part, "text")
-        amount = None if value is None else number("value", value)
-        body = {"value": amount, "part": part, "who": who, "why": why}
+        paid = None if value is None else amount("value", value)
+        body = {"value": paid, "part": part, "who": who, "why": why}
         return self._post(_decision(decision, "/correction"), body, read=dict, patient=True)
 
     def erase(self, decision: Decision | str, *, who: str, why: str) -> dict[str, Any]:

@@ -48,6 +48,11 @@ class Evaluation:
     penalty: Penalty
     level: float
 
+    def __repr__(self) -> str:
+        found = self.estimates[self.best]
+        ends = f"{found.low:.4g} to {found.high:.4g}"
+        return f"Evaluation({self.best} {found.value:.4g}, {ends}; logged {self.logged.value:.4g})"
+
     @property
     def best(self) -> str:
         """The estimator to look at first: doubly robust where there is one."""

@@ -76,6 +76,10 @@ class LoggedData:
         object.__setattr__(self, "arm_names", arm_names)
         object.__setattr__(self, "propensities", propensities)
 
+    def __repr__(self) -> str:
+        size = f"{len(self)} rows, {self.contexts.shape[1]} features, {self.n_arms} arms"
+        return f"LoggedData({size}{'' if self.propensities is None else ', with propensities'})"
+
     def __len__(self) -> int:
         return len(self.rewards)
 

@@ -91,6 +91,7 @@ class Experiment:
                     horizon=self.horizon,
                     seed=seed,
                     n_jobs=n_jobs,
+                    steps=plotted_steps(self.horizon),
                     collect_curves=self._writer(file, policies),
                 )
                 parts.append(result)

@@ -77,6 +77,10 @@ class Plan:
     difference: float
     differing: float
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(map(str, self.people))
+        return f"Plan({self.policy!r}, people {sizes}: {self.trials} trials, seed {self.seed})"
+
     @property
     def names(self) -> dict[str, str]:
         """The designs, as people read them."""

@@ -67,6 +67,9 @@ class Replay:
     #: Whether each class's own arm pays least, as if costs had been given for rewards.
     seems_costs: bool = False
 
+    def __repr__(self) -> str:
+        return f"Replay({self.source}: {len(self.arms)} arms, {self.result!r})"
+
     @property
     def final(self) -> FloatArray:
         """Mean regret per decision over all rows (n_policies,)."""

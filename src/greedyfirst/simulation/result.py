@@ -55,6 +55,10 @@ class SimulationResult:
     horizon: int
     seed: int
 
+    def __repr__(self) -> str:
+        size = f"{counted(self.n_instances, 'instance')}, horizon {self.horizon}, seed {self.seed}"
+        return f"SimulationResult({', '.join(self.policies)}: {size})"
+
     @property
     def n_instances(self) -> int:
         """How many instances were run."""
@@ -164,7 +168,7 @@ class SimulationResult:
 
     def plot(
         self,
-        axes: Axes | None = None,
+        ax: Axes | None = None,
         *,
         title: str | None = None,
         family: bool = False,
@@ -177,13 +181,13 @@ class SimulationResult:
         """
         from greedyfirst.simulation.plot import plot_curves
 
-        return plot_curves(self, axes, title=title, family=family, per_decision=per_decision)
+        return plot_curves(self, ax, title=title, family=family, per_decision=per_decision)
 
-    def plot_final(self, axes: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
+    def plot_final(self, ax: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
         """Regret at the horizon as box plots, against the value of each policy."""
         from greedyfirst.simulation.plot import plot_boxes
 
-        return plot_boxes(self, axes, symbol=symbol, values=values)
+        return plot_boxes(self, ax, symbol=symbol, values=values)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file of plain data."""

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -38,6 +38,18 @@ def plotted_steps(horizon: int) -> NDArray[np.int64]:
     if horizon < 2 * POINTS:
         return np.arange(1, horizon + 1)
     return np.arange(FIRST_POINT, horizon + 1, horizon // POINTS)
+
+
+def _checked_steps(steps: ArrayLike | None, horizon: int) -> NDArray[np.int64]:
+    """The rounds at which curves are kept; None: the paper's grid, and the horizon at its end."""
+    if steps is None:
+        return np.union1d(plotted_steps(horizon), horizon)
+    given = np.asarray(steps)
+    if given.dtype.kind not in "iu" or given.ndim != 1 or not given.size:
+        raise wrong("steps", steps, "whole numbers, at least one")
+    if (np.diff(given) <= 0).any() or given[0] < 1 or given[-1] > horizon:
+        raise wrong("steps", steps, f"ascending, from 1 to the horizon {horizon}")
+    return given.astype(np.int64)
 
 
 class Outcome(NamedTuple):
@@ -207,6 +219,7 @@ def simulate(
     n_jobs: int = 1,
     chunk_size: int | None = None,
     progress: bool | None = None,
+    steps: ArrayLike | None = None,
     collect: Callable[[int, SmallIntArray], None] | None = None,
     collect_curves: Callable[[int, FloatArray], None] | None = None,
 ) -> SimulationResult:
@@ -229,6 +242,9 @@ def simulate(
         Instances handed to a thread at a time.
     progress
         Whether to show a progress bar; ``None`` shows it on a terminal.
+    steps
+        The rounds at which curves are kept, ascending. ``None`` takes about fifty, the horizon the
+        last of them; those of the paper's figures are ``plotted_steps(horizon)``.
     collect
         Called for each instance, in their order, with its number and the arm that each policy took
         in each round (n_policies, horizon).
@@ -239,7 +255,7 @@ def simulate(
     Returns
     -------
     SimulationResult
-        Mean cumulative regret with half-widths on the paper's grid, switches, times.
+        Mean cumulative regret with half-widths at ``steps``, switches, times.
     """
     labels = _checked_policies(policies)
     if isinstance(problem, type) or not callable(getattr(problem, "draw", None)):
@@ -257,9 +273,8 @@ def simulate(
         share = n_instances // (n_jobs * CHUNKS_PER_THREAD)
         chunk_size = max(1, min(LARGEST_CHUNK, share))
     chunk_size = whole_number("chunk_size", chunk_size, at_least=1)
-    steps = plotted_steps(horizon)
-    grid = steps.astype(np.int64)
-    moments = StreamingMoments((len(labels), len(steps)))
+    grid = _checked_steps(steps, horizon)
+    moments = StreamingMoments((len(labels), len(grid)))
     final = np.zeros((n_instances, len(labels)))
     switched_at = np.zeros((n_instances, len(labels)), np.int64)
     eigenvalues = np.zeros((n_instances, len(labels)), np.int64)
@@ -296,7 +311,7 @@ def simulate(
     watched = [policy.watches for policy in policies.values()]
     return SimulationResult(
         policies=tuple(labels),
-        steps=steps,
+        steps=grid,
         mean=moments.mean,
         half_width=moments.half_width,
         final=final,

@@ -71,6 +71,9 @@ class DiversityReport:
     #: which of them starve. The shares here are those of now.
     looked_at: int | None = None
 
+    def __repr__(self) -> str:
+        return f"DiversityReport({len(self.arms)} arms, {self.rewards} rewards: {self.mode})"
+
     def __str__(self) -> str:
         lines = [
             f"{'arm':<16}{'pulls':>8}{'min eigenvalue':>16}{'threshold':>12}  weakest direction"
