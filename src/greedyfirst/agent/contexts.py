@@ -62,6 +62,9 @@ class ContextReader:
         return numbers(argument, value, (None, len(self.names)))
 
     def _frame(self, argument: str, frame: Any) -> FloatArray:
+        from greedyfirst.tables.columns import check_frame
+
+        check_frame(frame)
         schema = self._schema_for(argument, list(frame.columns))
         if not self.schema:
             booleans = [name for name in frame.columns if frame[name].dtype.kind == "b"]
