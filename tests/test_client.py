@@ -130,6 +130,15 @@ def test_a_decision_and_its_reward(client, policy):
     assert client.policy(policy)["joined"] == 1
 
 
+def test_rows_arms_and_rewards_of_pandas(client, policy):
+    row = pd.DataFrame({"sex": ["m"], "age": [50]}).iloc[0]
+    decision = client.decide(policy, row, eligible_arms=pd.Index(["high"]))
+    assert decision.arm == "high"
+    assert client.decide(policy, PATIENT, eligible_arms=np.array(["low"])).arm == "low"
+    assert client.reward(decision, np.True_) == "counted"
+    assert client.decision(decision)["learned"] == 1.0
+
+
 def test_eligible_arms_and_numpy_numbers(client, policy):
     context = {"age": np.float64(50.5), "sex": "m"}
     assert client.decide(policy, context, eligible_arms=["high"]).arm == "high"

@@ -17,7 +17,7 @@ from greedyfirst import (
     Schema,
     simulate,
 )
-from greedyfirst.evaluation import LoggedData, evaluate
+from greedyfirst.evaluation import LoggedData, evaluate, replay_log
 from greedyfirst.planning import normal_population, plan_trial, random_effects
 from greedyfirst.policies import POLICIES
 from greedyfirst.problems import TableProblem
@@ -82,6 +82,7 @@ SHOWN = {
         lambda: measure_diversity(RNG.normal(size=(50, 2)), seed=0),
         r"CovariateDiversity(50 rows, 2 columns: λ₀ from ",
     ),
+    "replay of a log": (lambda: replay_log(logged(), Greedy()), "LogReplay(200 rows, agreement "),
     "evaluation": (lambda: evaluate(logged(), Greedy()), "Evaluation(doubly robust "),
     "plan": (
         lambda: plan_trial(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import (
+    GLMUCB,
     Agent,
     EpsilonGreedy,
     ExploreThenExploit,
@@ -20,6 +21,7 @@ POLICIES = [
     EpsilonGreedy(epsilon=0.0, initial_pulls=PULLS),
     ExploreThenExploit(initial_pulls=PULLS),
     GLMGreedy(initial_pulls=PULLS),
+    GLMUCB(initial_pulls=PULLS),
     GreedyFirst(initial_pulls=PULLS),
     GreedyFirst(
         warmup="ridge", initial_pulls=PULLS, t0=100, lambda0=1e-9, fallback=OLSBandit(h=1, q=1)

@@ -1,5 +1,7 @@
 """Contexts, arms and rewards as pandas and NumPy hand them out, against the same plain arrays."""
 
+from collections import namedtuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,9 @@ from greedyfirst import Agent, Greedy, ThompsonSampling
 FEATURES = ["age", "bmi", "smoker"]
 ARMS = ["low", "high"]
 N = 40
+
+
+Row = namedtuple("Row", FEATURES[::-1])
 
 
 def rows(seed=0):
@@ -49,6 +54,7 @@ ONE = {
     "Series": lambda x: pd.Series(x, index=FEATURES),
     "permuted Series": lambda x: pd.Series(x, index=FEATURES)[["smoker", "age", "bmi"]],
     "object Series": lambda x: pd.Series([x[0], x[1], bool(x[2])], index=FEATURES, dtype=object),
+    "named tuple": lambda x: Row(*x[::-1]),
     "one-row frame": lambda x: pd.DataFrame([x], columns=FEATURES),
     "permuted one-row frame": lambda x: pd.DataFrame([x], columns=FEATURES)[FEATURES[::-1]],
     "Series without names": lambda x: pd.Series(x),
@@ -81,6 +87,8 @@ MANY = {
     "nullable numbers": FRAME.convert_dtypes(),
     "objects": FRAME.astype(object),
     "dicts": FRAME.to_dict("records"),
+    "permuted Series": [row for _, row in FRAME[FEATURES[::-1]].iterrows()],
+    "named tuples": list(FRAME[FEATURES[::-1]].itertuples(index=False)),
     "frame without names": pd.DataFrame(CONTEXTS),
     "object array": CONTEXTS.astype(object),
     "Fortran order": np.asfortranarray(CONTEXTS),

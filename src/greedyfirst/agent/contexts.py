@@ -31,6 +31,8 @@ class ContextReader:
 
     def __init__(self, names: tuple[str, ...], *, named: bool, schema: Schema | None) -> None:
         self.names, self.named, self.schema = names, named, schema
+        #: What encodes rows by name: the schema, or one of numbers that is made when it is needed.
+        self._by_name = schema
 
     def row(self, argument: str, value: Any) -> FloatArray:
         """One context (d,): numbers in order, a mapping, a Series, or a frame of one row."""
@@ -55,7 +57,7 @@ class ContextReader:
             if not _in_order(argument, value.columns, len(self.names)):
                 return self._frame(argument, value)
             value = value.to_numpy()
-        elif isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
+        elif isinstance(value, Sequence) and len(value) and _has_names(value[0]):
             rows = [self.row(f"{argument}[{place}]", each) for place, each in enumerate(value)]
             return np.array(rows)
         self._refuse_unnamed(argument, value)
@@ -75,31 +77,17 @@ class ContextReader:
 
     def _schema_for(self, argument: str, given: list[Any]) -> Schema:
         """What encodes rows with these names; names that do not fit are refused."""
-        from greedyfirst.tables.columns import close_names  # pandas takes half a second to import
-        from greedyfirst.tables.schema import Numeric, Schema
-
-        schema = self.schema
+        schema = self._by_name
         if schema is None:
             fixed = self.names if self.named else _first_names(argument, given, len(self.names))
-            schema = Schema(features=[Numeric(name) for name in fixed])
+            schema = _schema_of_numbers(fixed)
         known = [feature.name for feature in schema.features]
-        shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-        for name in known:
-            if name not in given:
-                texts = [each for each in given if isinstance(each, str)]
-                raise ValueError(
-                    f"{argument} must have the features {shown}, but {name!r} is missing"
-                    + (close_names(name, texts) if texts else "")
-                )
-        for name in given:
-            if name not in known:
-                close = close_names(name, known)
-                raise ValueError(
-                    f"{argument} must have the features {shown} alone, got {name!r}{close}"
-                )
+        if given != known and (len(given) != len(known) or set(given) != set(known)):
+            raise _misfit(argument, given, known)
         return schema
 
     def _remember(self, schema: Schema) -> None:
+        self._by_name = schema
         if not self.named:
             self.names, self.named = schema.feature_names, True
 
@@ -123,9 +111,8 @@ def is_table(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 2
     first = value[0] if isinstance(value, Sequence) and len(value) else None
-    return isinstance(first, (Mapping, np.ndarray)) or (
-        isinstance(first, Sequence) and not isinstance(first, str)
-    )
+    rows = isinstance(first, np.ndarray) or _has_names(first)
+    return rows or (isinstance(first, Sequence) and not isinstance(first, str))
 
 
 def numbers(argument: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
@@ -157,10 +144,17 @@ def _is_series(value: Any) -> bool:
     return pandas is not None and isinstance(value, pandas.Series)
 
 
+def _has_names(value: Any) -> bool:
+    """Whether a row may have names: a mapping, a Series, a named tuple."""
+    return isinstance(value, Mapping) or hasattr(value, "_asdict") or _is_series(value)
+
+
 def _cells(argument: str, value: Any, length: int) -> dict[Any, Any] | None:
     """The values by name, where a row has names."""
     if isinstance(value, Mapping):
         return dict(value)
+    if hasattr(value, "_asdict"):
+        return dict(value._asdict())
     if not _is_series(value) or _in_order(argument, value.index, length):
         return None
     if not value.index.is_unique:
@@ -186,6 +180,28 @@ def _first_names(argument: str, given: list[Any], length: int) -> list[str]:
     if len(texts) != length or len(given) != length:
         raise ValueError(f"{argument} must have {length} features by name, got {given[:8]}")
     return texts
+
+
+def _schema_of_numbers(names: Sequence[str]) -> Schema:
+    from greedyfirst.tables.schema import Numeric, Schema  # pandas takes half a second to import
+
+    return Schema(features=[Numeric(name) for name in names])
+
+
+def _misfit(argument: str, given: list[Any], known: list[str]) -> ValueError:
+    """Which feature is missing, or not known."""
+    from greedyfirst.tables.columns import close_names
+
+    shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
+    missing = next((name for name in known if name not in given), None)
+    if missing is not None:
+        texts = [name for name in given if isinstance(name, str)]
+        close = close_names(missing, texts) if texts else ""
+        said = f"{argument} must have the features {shown}, but {missing!r} is missing{close}"
+        return ValueError(said)
+    unknown = next(name for name in given if name not in known)
+    close = close_names(unknown, known)
+    return ValueError(f"{argument} must have the features {shown} alone, got {unknown!r}{close}")
 
 
 def _without_booleans(cells: dict[Any, Any]) -> dict[Any, Any]:

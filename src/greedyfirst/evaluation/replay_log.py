@@ -25,6 +25,9 @@ class LogReplay:
     #: The agent at the end, which has learned these rows.
     agent: Agent
 
+    def __repr__(self) -> str:
+        return f"LogReplay({len(self.arms)} rows, agreement {self.agreement:.4g}: {self.value:.4g})"
+
 
 def replay_log(
     log: LoggedData, policy: Policy, *, seed: int = 0, learn_all: bool = False
