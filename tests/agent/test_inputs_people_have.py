@@ -5,8 +5,11 @@ from collections import namedtuple
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from greedyfirst import Agent, Greedy, ThompsonSampling
+from greedyfirst.files import data_file
 
 FEATURES = ["age", "bmi", "smoker"]
 ARMS = ["low", "high"]
@@ -203,6 +206,32 @@ def test_names_are_kept_in_files(tmp_path):
         with pytest.raises(ValueError, match="'weight'"):
             loaded.choose(FRAME.iloc[0].rename({"bmi": "weight"}))
         assert type(loaded.choose(FRAME.iloc[1])) is type(kept.choose(FRAME.iloc[1]))
+
+
+def test_a_file_that_does_not_tell_whether_names_were_chosen(tmp_path):
+    """Release 0.1.0 kept names only: x0, x1, … are taken for none."""
+    for agent, chosen in ((numbered(), False), (numbered(feature_names=FEATURES), True)):
+        header = agent._header()
+        for later in ("named", "tells_names", "schema", "rewarded"):
+            del header[later]
+        data_file.write(tmp_path / "agent", "agent", header, {"buffer": agent.buffer})
+        loaded = Agent.load(tmp_path / "agent")
+        assert loaded.schema is None
+        assert loaded.choose(CONTEXTS[0]) == agent.choose(CONTEXTS[0])
+        row = {"u": 1.0, "v": 2.0, "w": 3.0}
+        if chosen:
+            with pytest.raises(ValueError, match="'age' is missing"):
+                loaded.choose(row)
+        else:
+            loaded.choose(row)
+            assert loaded.feature_names == ("u", "v", "w")
+
+
+@given(st.permutations(FEATURES), st.lists(st.integers(0, N - 1), max_size=5))
+def test_the_order_of_columns_changes_nothing(order, places):
+    agent = learned(named())
+    found = agent.expected_rewards(FRAME[order].iloc[places])
+    np.testing.assert_array_equal(found, agent.expected_rewards(CONTEXTS[places]))
 
 
 def test_a_refused_row_fixes_no_names():

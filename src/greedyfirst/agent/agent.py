@@ -147,30 +147,29 @@ class Agent(Estimates, DecisionMaker, Saving):
             reward = amount("reward", reward)
         if self._link is not Identity:
             check_rewards("reward", self._link, reward)
-        counts = step is None and self.decisions == 0
         if step is not None:
-            self._check_step(step)
+            joins = self._checked_step(step)
         elif self._rewarded is None:
-            step = self.joined + 1 if self.joined < self.decisions else FOREIGN
+            joins = self.joined + 1 if self.joined < self.decisions else FOREIGN
         else:
-            step = next(self._rewarded.open_until(self.decisions), FOREIGN)
+            joins = next(self._rewarded.open_until(self.decisions), FOREIGN)
         given = self._given(context)
         if self.joined + self.foreign >= self.room:
             self._make_room(1)
         if self._watch is not None:
             self._watch.decided = self.decisions
-        bad = self._learn(self._given_work, step, given, arm, reward)
+        bad = self._learn(self._given_work, joins, given, arm, reward)
         if bad:
             array("context", context, self._shape)
             number("reward", reward)
-        if step == FOREIGN:
+        if joins == FOREIGN:
             self.foreign += 1
-            if counts:
+            if step is None and self.decisions == 0:
                 self._count_history()
         else:
             self.joined += 1
-            if self._rewarded is not None or step != self.joined:
-                self._note_reward(step)
+            if joins != self.joined or self._rewarded is not None:
+                self._note_reward(joins)
 
     def _note_reward(self, step: int) -> None:
         """A decision has its reward, before one that was made earlier."""
@@ -178,12 +177,13 @@ class Agent(Estimates, DecisionMaker, Saving):
             self._rewarded = RewardedSteps(self.joined - 1)
         self._rewarded.add(step)
 
-    def _check_step(self, step: int) -> None:
-        """Refuse a step that is no decision's, or one whose reward has come."""
-        whole_number("step", step, at_least=FOREIGN, at_most=self.decisions)
+    def _checked_step(self, step: int) -> int:
+        """A decision's number; refused if there is no such decision, or its reward has come."""
+        step = whole_number("step", step, at_least=FOREIGN, at_most=self.decisions)
         known = self._rewarded
         if step != FOREIGN and (step <= self.joined if known is None else step in known):
             raise wrong("step", step, "a decision without a reward: its own has come already")
+        return step
 
     def update_many(self, contexts: Any, arms: Any, rewards: ArrayLike) -> None:
         """Learn from several rewards, as ``update`` would one by one."""
