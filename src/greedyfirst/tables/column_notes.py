@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import numpy as np
 
@@ -33,14 +34,14 @@ def note_odd_numbers(name: str, values: FloatArray) -> None:
     if low >= 19000101 and high <= 21001231 and _are_days(values):
         note(
             f"Column {name!r} holds dates written as numbers, as in {low:.0f}; it is used as a "
-            f"number, in which months have 100 days (--drop {name} leaves it out)."
+            f"number, in which months have 100 days (--drop {shlex.quote(name)} leaves it out)."
         )
     elif _numbers_rows(values, low, high) or (
         _IDENTIFIER.fullmatch(name.strip()) and len(np.unique(values)) == len(values)
     ):
         note(
             f"Column {name!r} has another whole number in every row, as an identifier has; it is "
-            f"used as a number (--drop {name} leaves it out)."
+            f"used as a number (--drop {shlex.quote(name)} leaves it out)."
         )
 
 

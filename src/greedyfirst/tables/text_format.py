@@ -24,6 +24,7 @@ _CANDIDATES = (";", "\t", "|", ",")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 _LINES = 50  # that must agree on the number of cells
 _COMMA_NUMBER, _POINT_NUMBER = r"[+-]?\d+,\d+", r"[+-]?\d+\.\d+"
+_NOT_OF_FILES = {"idna", "punycode", "unicode-escape", "raw-unicode-escape"}  # but of single words
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -68,12 +69,14 @@ def _check_separator(given: str) -> str:
 
 def _check_encoding(given: str) -> str:
     try:
-        "a".encode(given)
-        codecs.lookup(given)
+        name = codecs.lookup(given).name
+        "a".encode(name)  # refuses those that are not of text
     except (LookupError, UnicodeError, ValueError):
+        name = ""
+    if not name or name in _NOT_OF_FILES:
         expected = "the name of an encoding, such as utf-8, cp1252, latin-1 or utf-16"
-        raise wrong("encoding (--encoding)", given, expected) from None
-    return given
+        raise wrong("encoding (--encoding)", given, expected)
+    return name
 
 
 def _found_encoding(path: Path, start: bytes) -> str:
