@@ -283,3 +283,10 @@ def test_figures_are_not_overwritten_either(run, tmp_path):
         assert code == 2
         assert "fig2a.png is there already; write elsewhere" in errors[0].replace("\n", "")
     assert (tmp_path / "figures" / "fig2a.png").read_text() == "mine"
+
+
+@pytest.mark.parametrize("words", [("replay", "wine", "--na", "?"), ("plan", "--decimal", ",")])
+def test_options_of_files_are_not_ignored_where_there_is_no_file(words, run):
+    code, said, errors = run(*words)
+    assert (code, said, len(errors)) == (2, "", 1)
+    assert "TABLE must be" in errors[0]

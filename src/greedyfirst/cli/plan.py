@@ -11,6 +11,7 @@ from greedyfirst.cli.application import Force, Jobs, Out, Seed, app, typed_comma
 from greedyfirst.cli.arms_file import read_arms
 from greedyfirst.cli.policy_option import policy_of
 from greedyfirst.cli.table_options import (
+    AS_FOUND,
     Categorical,
     Drop,
     Impute,
@@ -103,6 +104,8 @@ def plan(
     if jobs != -1:
         whole_number("--jobs", jobs, at_least=1)
     chosen = policy_of(policy)
+    if table is None and any([drop, categorical, standardise, impute, reading != AS_FOUND]):
+        raise wrong("TABLE", None, "given where --drop and other options of columns are")
     if table is not None and features is not None:
         raise wrong("--features", features, "left out where a table of people is given")
     with output_directory(out, FILES, force=force), noted() as notes:

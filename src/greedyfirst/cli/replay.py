@@ -17,6 +17,7 @@ from greedyfirst.cli.application import (
     typed_command,
 )
 from greedyfirst.cli.table_options import (
+    AS_FOUND,
     Categorical,
     Drop,
     Impute,
@@ -127,6 +128,8 @@ def read_named(
             raise ValueError(
                 f"{table} does not exist; give a file's path or a known table: {known}"
             )
+        if reading != AS_FOUND:
+            raise wrong("TABLE", table, "a file where --na, --separator and their like are given")
         frame, own = load_data_set(table, directory=directory)
         return frame, label or own
     if label is None:

@@ -76,29 +76,33 @@ def read_table(
     missing = _check_texts("na", na)
     with open(file, "rb") as opened:
         magic = opened.read(len(_PARQUET_MAGIC))
+    packed = magic.startswith(_GZIP_MAGIC) or file.suffix.lower() == ".gz"
     if magic == _PARQUET_MAGIC or file.suffix.lower() == ".parquet":
-        for option, given in (("separator", separator), ("encoding", encoding)):
-            if given is not None:
-                raise wrong(f"{option} (--{option})", given, "left out for a Parquet file")
+        _check_left_out("a Parquet file", separator=separator, encoding=encoding)
         frame = _as_frame(file, _read_parquet(file, magic, columns))
+    elif file.name.lower().endswith((".arff", ".arff.gz")):
+        _check_left_out("an ARFF file", separator=separator)
+        frame = read_arff(file, encoding=encoding or "utf-8", compressed=packed)
     else:
         check_format(file, magic)
-        packed = magic.startswith(_GZIP_MAGIC) or file.suffix.lower() == ".gz"
         start = _start(file, packed)
-        if file.name.lower().removesuffix(".gz").endswith(".arff"):
-            frame = read_arff(file, encoding=encoding or "utf-8", compressed=packed)
-        else:
-            found = find_format(
-                file, start, separator=separator, encoding=encoding, decimal=decimal, na=missing
-            )
-            text = TextFile(file, found, "gzip" if packed else None, header)
-            frame = _as_frame(file, text.read())
-            decimal = decimal or (found.decimal if found.decimal != "." else None)
+        found = find_format(
+            file, start, separator=separator, encoding=encoding, decimal=decimal, na=missing
+        )
+        text = TextFile(file, found, "gzip" if packed else None, header)
+        frame = _as_frame(file, text.read())
+        decimal = decimal or (found.decimal if found.decimal != "." else None)
     _mark_missing(frame, missing)
     for name in _check_texts("numeric", numeric):
         check_known("numeric (--numeric)", name, [str(each) for each in frame.columns])
         frame[name] = as_numbers(name, frame[name], decimal=decimal)
     return frame
+
+
+def _check_left_out(kind: str, **options: str | None) -> None:
+    for option, given in options.items():
+        if given is not None:
+            raise wrong(f"{option} (--{option})", given, f"left out for {kind}")
 
 
 def _check_texts(argument: str, value: Sequence[str]) -> tuple[str, ...]:
