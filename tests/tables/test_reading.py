@@ -448,3 +448,31 @@ def test_random_tables_are_read_or_refused(columns, options, separator, tmp_path
     csv.writer(text, delimiter=separator).writerows(rows)
     encoded = text.getvalue().encode("utf-8", errors="surrogatepass")
     refuses_or_reads(written(tmp_path, encoded), options)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    numbers=st.lists(
+        st.floats(-1e6, 1e6).map(lambda x: round(x, 2) + 0.01), min_size=3, max_size=9
+    ),
+    words=st.lists(st.text("aéßž ;,|'", max_size=5), min_size=9, max_size=9),
+    separator=st.sampled_from(",;\t|"),
+    decimal=st.sampled_from(".,"),
+    encoding=st.sampled_from(["utf-8", "utf-16", "utf-8-sig"]),
+    packed=st.booleans(),
+)
+def test_what_pandas_writes_is_read_back(
+    numbers, words, separator, decimal, encoding, packed, tmp_path
+):
+    """Told what pandas was told; cells of any content are quoted by it."""
+    written_frame = pd.DataFrame(
+        {"x": numbers, "word": [f"w{word}w" for word in words[: len(numbers)]]}
+    )
+    path = tmp_path / ("x.csv.gz" if packed else "x.csv")
+    written_frame.to_csv(path, sep=separator, decimal=decimal, encoding=encoding, index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableNote)
+        read = read_table(path, separator=separator, decimal=decimal, encoding=encoding)
+    pd.testing.assert_frame_equal(read, written_frame, check_dtype=False)
