@@ -167,7 +167,7 @@ NOTED = {
         (),
         [
             "t.csv is read as cells between ';' (--separator says otherwise).",
-            "Numbers in t.csv have a decimal comma, as in -0,129 (--decimal . says no).",
+            "Numbers in t.csv have a decimal comma, as in -0,129 (--decimal . says otherwise).",
         ],
     ),
     "constant and empty columns": (

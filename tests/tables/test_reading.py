@@ -287,7 +287,7 @@ FOUND = {
     "decimal commas": (
         "x.csv",
         b"a;b\n1,5;x\n2,5;\xc3\xa9\n",
-        ["between ';'", "decimal comma, as in 1,5 (--decimal . says no)"],
+        ["between ';'", "decimal comma, as in 1,5 (--decimal . says otherwise)"],
     ),
     "UTF-16": ("x.csv", "a,b\n1.5,x\n2.5,é\n".encode("utf-16"), ["UTF-16"]),
     "gzip by content": ("x.csv", gzip.compress("a,b\n1.5,x\n2.5,é\n".encode()), []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyfirst.tables import infer_schema
+from greedyfirst.tables.column_notes import note_code
 from greedyfirst.tables.columns import check_known, first_row
 from greedyfirst.tables.findings import Faults
 from greedyfirst.tables.labels import check_not_measured
@@ -143,6 +145,7 @@ class LoggedData:
             numbers, arm_names = _arms(frame, arm)
         with faults:
             rewards = _numbers(frame, reward)
+            note_code(reward, rewards)
         with faults:
             propensities = None if propensity is None else _propensities(frame, propensity)
         faults.raise_all()
@@ -196,7 +199,8 @@ def _numbers(frame: pandas.DataFrame, name: str) -> FloatArray:
         values: FloatArray = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {name!r} must hold numbers, got {frame[name].iloc[0]!r}"
+            f"column {name!r} must hold numbers, got {frame[name].iloc[0]!r}; amounts and "
+            f"percentages are read with --numeric {shlex.quote(name)}"
         ) from None
     missing = ~np.isfinite(values)
     if missing.any():

@@ -27,7 +27,7 @@ def note_odd_numbers(name: str, values: FloatArray) -> None:
 
     It is used as it is: ages may be 99, and numbers of visits may rise by one.
     """
-    _note_code(name, values)
+    note_code(name, values)
     low, high = float(values.min()), float(values.max())
     if len(values) < _FEWEST_ROWS or not low.is_integer() or not high.is_integer():
         return
@@ -45,11 +45,14 @@ def note_odd_numbers(name: str, values: FloatArray) -> None:
         )
 
 
-def _note_code(name: str, values: FloatArray) -> None:
+def note_code(name: str, values: FloatArray) -> None:
+    """Say if a column of numbers has one that may stand for missing; it is used as it is."""
     for code in (float(values.min()), float(values.max())):
         if code not in MISSING_CODES:
             continue
         others = values[values != code]
+        if not len(others):
+            return
         low, high = others.min(), others.max()
         apart = min(abs(code - low), abs(code - high)) > high - low
         if apart or (code < 0 <= low):

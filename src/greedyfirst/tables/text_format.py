@@ -129,5 +129,7 @@ def _found_decimal(path: Path, text: str, separator: str) -> str:
         return "."
     if all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", cell) for cell in numbers):
         return "."
-    note(f"Numbers in {path.name} have a decimal comma, as in {numbers[0]} (--decimal . says no).")
+    note(
+        f"Numbers in {path.name} have a decimal comma, as in {numbers[0]} (--decimal . says otherwise)."
+    )
     return ","
