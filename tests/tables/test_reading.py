@@ -278,6 +278,7 @@ def test_parquet_decimals_and_dates(tmp_path):
     assert frame["day"].tolist() == ["1970-01-01", "1970-01-02"]
 
 
+DECIMALS = {"a": [1.5, 0.125], "b": ["x", "y"]}
 PLAIN = {"a": [1.5, 2.5], "b": ["x", "é"]}
 FOUND = {
     "semicolons": ("x.csv", b"a;b\n1.5;x\n2.5;\xc3\xa9\n", ["between ';' (--separator"]),
@@ -289,6 +290,7 @@ FOUND = {
         b"a;b\n1,5;x\n2,5;\xc3\xa9\n",
         ["between ';'", "decimal comma, as in 1,5 (--decimal . says otherwise)"],
     ),
+    "three decimals": ("x.tsv", b"a\tb\n1,500\tx\n0,125\ty\n", ["decimal comma, as in 1,500"]),
     "UTF-16": ("x.csv", "a,b\n1.5,x\n2.5,é\n".encode("utf-16"), ["UTF-16"]),
     "gzip by content": ("x.csv", gzip.compress("a,b\n1.5,x\n2.5,é\n".encode()), []),
 }
@@ -300,7 +302,7 @@ def test_what_is_found_is_said(case, tmp_path):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", TableNote)
         frame = read_table(written(tmp_path, content, name))
-    assert frame.to_dict("list") == PLAIN
+    assert frame.to_dict("list") == (DECIMALS if case == "three decimals" else PLAIN)
     assert len(said) == len(notes)
     assert all(part in str(each.message) for part, each in zip(notes, said, strict=True))
 

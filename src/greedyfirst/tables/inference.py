@@ -128,7 +128,7 @@ class _Columns:
         feature, most_frequent = _categorical(name, column)
         own = bool(missing.any()) and self._impute is None
         if len(feature.levels) == 1 and not own:
-            self._constant[name] = repr(feature.levels[0])
+            self._constant[name] = repr(feature.levels[0]) + " or missing" * bool(missing.any())
             return
         if own:
             levels = [level for level in feature.levels if level != MISSING_LEVEL]
@@ -151,7 +151,7 @@ class _Columns:
             where = f"column {name!r}, data row {row}"
             raise wrong(where, float(values[row - 1]), "a finite number")
         if present.min() == present.max():
-            self._constant[name] = f"{present[0]:g}"
+            self._constant[name] = f"{present[0]:g}" + " or missing" * bool(missing.any())
             return
         note_odd_numbers(name, present)
         if missing.any() and self._impute is None:

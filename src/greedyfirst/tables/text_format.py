@@ -127,9 +127,10 @@ def _found_decimal(path: Path, text: str, separator: str) -> str:
     numbers = [cell for cell in cells if re.fullmatch(_COMMA_NUMBER, cell)]
     if any(re.fullmatch(_POINT_NUMBER, cell) for cell in cells):
         return "."
-    if all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", cell) for cell in numbers):
+    if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in numbers):
         return "."
     note(
-        f"Numbers in {path.name} have a decimal comma, as in {numbers[0]} (--decimal . says otherwise)."
+        f"Numbers in {path.name} have a decimal comma, as in {numbers[0]} (--decimal . says "
+        "otherwise)."
     )
     return ","
