@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/greedyfirst figure fig2c
+	$(BIN)/greedyfirst figure fig2c --force
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -86,7 +86,8 @@ def test_an_export_of_the_service_needs_no_columns(run, tmp_path):
         ((*NAMED, "--always", "medium"), "arm must be one of high, low, got 'medium'"),
         ((*NAMED, "--by", "age"), "--by needs --like: the log whose shares are taken"),
         (("--arm", "doze", "--reward", "outcome"), "arm must be the name of a column"),
-        (("--arm", "outcome", "--reward", "dose"), "column 'dose' must hold numbers"),
+        (("--arm", "age", "--reward", "outcome"), "arm column 'age' has 600 different numbers"),
+        (("--arm", "p", "--reward", "dose"), "column 'dose' must hold numbers"),
         ((*NAMED, "--folds", 1), "folds must be a whole number at least 2"),
     ],
 )

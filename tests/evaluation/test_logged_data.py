@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from greedyfirst.evaluation import LoggedData, always, evaluate
+from greedyfirst.tables import TableError, TableNote
 
 GOOD = {
     "contexts": np.ones((4, 2)),
@@ -65,6 +66,41 @@ def test_missing_values_are_told_by_row(column, value, sentence):
     frame.loc[1, column] = value
     with pytest.raises(ValueError, match=sentence):
         LoggedData.from_table(frame, arm="item", reward="click")
+
+
+def test_all_that_is_wrong_with_a_table_is_told_at_once():
+    frame = pd.DataFrame(
+        {"item": ["x", None], "paid": ["$1", "$2"], "p": [0.5, 2.0], "age": [1, 2]}
+    )
+    frame["day"] = ["2020-01-31", "2020-02-01"]
+    with pytest.raises(TableError) as caught:
+        LoggedData.from_table(frame, arm="item", reward="paid", propensity="p")
+    for fault, begin in zip(
+        caught.value.faults,
+        [
+            "column 'day' holds dates",
+            "column 'item' has no arm in data row 2",
+            "column 'paid' must hold numbers, got '$1'; amounts and percentages are read",
+            "column 'p', data row 2 must be above 0",
+        ],
+        strict=True,
+    ):
+        assert fault.startswith(begin)
+
+
+def test_a_reward_that_may_mean_missing_is_noted():
+    frame = pd.DataFrame({"item": ["x", "y"] * 2, "click": [0.0, 1.0, -999.0, 1.0]})
+    with pytest.warns(TableNote, match="'click' is -999 in 1 row"):
+        log = LoggedData.from_table(frame, arm="item", reward="click")
+    assert log.rewards.tolist() == [0, 1, -999, 1]
+    LoggedData.from_table(frame.assign(click=-999), arm="item", reward="click")  # nothing beside it
+
+
+def test_arms_may_be_many_but_not_measured():
+    frame = pd.DataFrame({"item": np.arange(150), "click": np.arange(150) % 2})
+    assert LoggedData.from_table(frame, arm="item", reward="click").n_arms == 150
+    with pytest.raises(ValueError, match="arm column 'item' has 150 different numbers"):
+        LoggedData.from_table(frame.assign(item=frame.item / 7), arm="item", reward="click")
 
 
 def test_an_unknown_column_is_told_with_names_like_it():

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Out, Seed, app, output_name
+from greedyfirst.cli.application import Force, Out, Seed, app, output_name
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
     Impute,
     Intercept,
-    NoHeader,
     Normalise,
+    Reading,
     Standardise,
+    reads_table,
 )
+from greedyfirst.files.outputs import check_free
 from greedyfirst.files.pictures import save_picture
 from greedyfirst.validation import whole_number
 
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     epilog="Examples: [bold]greedyfirst diversity patients.csv --label dose[/bold], "
     "[bold]greedyfirst diversity patients.csv --label dose --standardise --html[/bold]"
 )
+@reads_table
 def diversity(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet table, one context a row.")],
+    *,
+    file: Annotated[Path, typer.Argument(help="A CSV or other table, one context a row.")],
     label: Annotated[
         str | None, typer.Option(help="The column that is no context: a class or reward.")
     ] = None,
@@ -40,11 +44,12 @@ def diversity(
     standardise: Standardise = False,
     normalise: Normalise = False,
     impute: Impute = None,
-    no_header: NoHeader = False,
     html: Annotated[bool, typer.Option("--html", help="Write a page as well.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write a picture as well.")] = False,
     seed: Seed = 10,
     out: Out = Path("figures"),
+    force: Force = False,
+    reading: Reading,
 ) -> None:
     """Are the contexts of a table so diverse that greedy is promised to work, and if not, why?
 
@@ -53,21 +58,25 @@ def diversity(
     # Slow to import, and no other command needs them.
     from greedyfirst.reports.diversity_page import write_diversity_page
     from greedyfirst.tables import infer_schema, normalise_rows, read_table
+    from greedyfirst.tables.findings import noted
     from greedyfirst.theory import measure_diversity
 
     whole_number("--seed", seed, at_least=0)
-    frame = read_table(file, header=not no_header)
-    constant, zero = _constant_columns(frame, {*(drop or ()), label}, file.name)
-    schema = infer_schema(
-        frame,
-        label=label,
-        drop=(*(drop or ()), *constant, *zero),
-        categorical=tuple(name for name in categorical or () if name not in {*constant, *zero}),
-        intercept=intercept or bool(constant),
-        standardise=standardise,
-        impute=impute,
-    )
-    contexts = schema.encode(frame)
+    page, picture = (out / f"{output_name(file)}-diversity.{kind}" for kind in ("html", "png"))
+    check_free([page] * html + [picture] * png, force=force)
+    with noted() as notes:
+        frame = read_table(file, **reading)
+        constant, zero = _constant_columns(frame, {*(drop or ()), label}, file.name)
+        schema = infer_schema(
+            frame,
+            label=label,
+            drop=(*(drop or ()), *constant, *zero),
+            categorical=tuple(name for name in categorical or () if name not in {*constant, *zero}),
+            intercept=intercept or bool(constant),
+            standardise=standardise,
+            impute=impute,
+        )
+        contexts = schema.encode(frame)
     names = list(schema.feature_names)
     if constant and not intercept:
         names[0], contexts[:, 0] = _as_column(*next(iter(constant.items())))
@@ -75,20 +84,18 @@ def diversity(
     if normalise:
         contexts = normalise_rows(contexts)
     found = measure_diversity(contexts, feature_names=names, seed=seed)
-    notes = _describe_left_out(list(constant)[not intercept :], zero)
-    typer.echo("\n".join([str(found), *(f"- {note}" for note in notes)]))
+    left_out = _describe_left_out(list(constant)[not intercept :], zero)
+    typer.echo("\n".join([str(found), *(f"- {sentence}" for sentence in left_out)]))
     if html or png:
         out.mkdir(parents=True, exist_ok=True)
     if html:
-        page = out / f"{output_name(file)}-diversity.html"
-        write_diversity_page(found, page, source=file.name, notes=notes)
+        write_diversity_page(found, page, source=file.name, notes=[*left_out, *notes])
         typer.echo(page)
     if png and not len(found.profile):
         typer.echo(
             "no picture: λ₀ = 0 by single columns, so that no halves of the contexts were compared"
         )
     elif png:
-        picture = out / f"{output_name(file)}-diversity.png"
         save_picture(lambda figure: found.plot(figure.add_subplot()), picture)
         typer.echo(picture)
 

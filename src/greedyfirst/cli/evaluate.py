@@ -10,9 +10,17 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
+from greedyfirst.cli.application import Force, Out, Seed, app, output_name
 from greedyfirst.cli.policy_option import policy_of
-from greedyfirst.cli.table_options import Categorical, Drop, Impute, InterceptOrNot
+from greedyfirst.cli.table_options import (
+    Categorical,
+    Drop,
+    Impute,
+    InterceptOrNot,
+    Reading,
+    reads_table,
+)
+from greedyfirst.files.outputs import output_directory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +36,11 @@ _LISTS = ("eligible_arms", "rewards")
     epilog="Examples: [bold]greedyfirst evaluate log.csv --arm item --reward click --propensity p"
     "[/bold], [bold]greedyfirst evaluate trial.parquet --policy Greedy --always low[/bold]"
 )
+@reads_table
 def evaluate(
+    *,
     log: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file, or an export of the decision service.")
+        Path, typer.Argument(help="A CSV or other file, or an export of the decision service.")
     ],
     arm: Annotated[str | None, typer.Option(help="The column of the arm that was taken.")] = None,
     reward: Annotated[str | None, typer.Option(help="The column of its reward.")] = None,
@@ -65,41 +75,54 @@ def evaluate(
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     seed: Seed = 10,
     out: Out = Path("figures"),
+    force: Force = False,
+    reading: Reading,
 ) -> None:
     """What would another policy have earned where these decisions were made?"""
     # Slow to import, and no other command needs them.
     from greedyfirst import evaluation as offline
-    from greedyfirst.reports.evaluation_report import evaluation_table, write_evaluations
-    from greedyfirst.tables import read_table
-
-    frame, used = _columns(read_table(log, columns=_plain), arm, reward, propensity)
-    data = offline.LoggedData.from_table(
-        frame,
-        **used,
-        drop=tuple(drop or ()),
-        categorical=tuple(categorical or ()),
-        intercept=intercept,
-        standardise=standardise,
-        impute=impute,
+    from greedyfirst.reports.evaluation_report import (
+        evaluation_files,
+        evaluation_table,
+        write_evaluations,
     )
-    targets: dict[str, Any] = {name: policy_of(name) for name in policy or ()}
-    targets |= {f"always {name}": offline.always(data, name) for name in always or ()}
-    if like is not None:
-        other = _columns(read_table(like, columns=_plain), arm, reward, propensity)[0]
-        shares = offline.shares_of(frame, other, data, arm=used["arm"], by=tuple(by or ()))
-        targets[f"like {like.name}"] = shares
-    elif by:
+    from greedyfirst.tables import read_table
+    from greedyfirst.tables.findings import noted
+
+    if by and like is None:
         raise ValueError("--by needs --like: the log whose shares are taken")
-    targets = targets or {"GreedyFirst": policy_of("GreedyFirst")}
-    made = {}
-    with directory_for(out), Console(stderr=True).status("") as status:  # on a terminal only
-        for name, target in targets.items():
-            status.update(f"{escape(name)}, on {len(data):,} decisions among {data.n_arms} arms")
-            made[name] = offline.evaluate(data, target, folds=folds, level=level, seed=seed)
-        paths = write_evaluations(made, out, name=output_name(log))
+    name = output_name(log)
+    with (
+        output_directory(out, evaluation_files(name), force=force),
+        noted(),
+        Console(stderr=True).status("") as status,  # on a terminal only
+    ):
+        frame, used = _columns(read_table(log, columns=_plain, **reading), arm, reward, propensity)
+        data = offline.LoggedData.from_table(
+            frame,
+            **used,
+            drop=tuple(drop or ()),
+            categorical=tuple(categorical or ()),
+            intercept=intercept,
+            standardise=standardise,
+            impute=impute,
+        )
+        targets: dict[str, Any] = {each: policy_of(each) for each in policy or ()}
+        targets |= {f"always {each}": offline.always(data, each) for each in always or ()}
+        if like is not None:
+            other = read_table(like, columns=_plain, **reading)
+            other = _columns(other, arm, reward, propensity)[0]
+            shares = offline.shares_of(frame, other, data, arm=used["arm"], by=tuple(by or ()))
+            targets[f"like {like.name}"] = shares
+        targets = targets or {"GreedyFirst": policy_of("GreedyFirst")}
+        made = {}
+        for target, decides in targets.items():
+            status.update(f"{escape(target)}, on {len(data):,} decisions among {data.n_arms} arms")
+            made[target] = offline.evaluate(data, decides, folds=folds, level=level, seed=seed)
+        paths = write_evaluations(made, out, name=name)
     typer.echo(evaluation_table(made, source=log.name))
-    for name, found in made.items():
-        typer.echo(f"{name}: {' '.join(found.sentences())}")
+    for target, found in made.items():
+        typer.echo(f"{target}: {' '.join(found.sentences())}")
     for path in paths:
         typer.echo(path)
 

@@ -9,11 +9,14 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Console
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app
+from greedyfirst.cli.application import Force, Jobs, Out, Seed, app
 from greedyfirst.experiments import AS_WRITTEN, EXPERIMENTS, Figure, PreparedFigure
+from greedyfirst.experiments.experiment import ENDINGS
+from greedyfirst.files.outputs import output_directory
 from greedyfirst.validation import whole_number
 
 ALL = "all"
+RAW = "-raw.parquet"
 
 
 class Run(NamedTuple):
@@ -52,6 +55,7 @@ def figure(
         typer.Option("--raw", help="Also write each instance's curves, as NAME-raw.parquet."),
     ] = False,
     out: Out = Path("figures"),
+    force: Force = False,
 ) -> None:
     """Reproduce a figure of the paper: a table here, and NAME.csv, .png and .json files.
 
@@ -70,19 +74,26 @@ def figure(
         raise ValueError(f"--data-dir must be a directory, got {str(data_dir)!r}")
     run = Run(instances, seed, jobs, out, raw)
     if name == ALL:
-        out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-        make_all(figures, run, data_dir, page=out / f"figures{'-as-written' * as_written}.html")
+        page = f"figures{'-as-written' * as_written}.html"
+        files = [page, *(file for each in figures.values() for file in file_names(each, raw=raw))]
+        with output_directory(out, files, force=force):
+            make_all(figures, run, data_dir, page=out / page)
     else:
         prepared = figures[name].prepared(data_dir)
         if raw and not prepared.has_raw_curves:
             raise ValueError(f"--raw must be left out for {name}: its curves are shares of runs")
-        out.mkdir(parents=True, exist_ok=True)
-        make(figures[name], prepared, run)
+        with output_directory(out, file_names(figures[name], raw=raw), force=force):
+            make(figures[name], prepared, run)
+
+
+def file_names(figure: Figure, *, raw: bool) -> list[str]:
+    """The names of the files that a figure may have."""
+    return [f"{figure.name}{end}" for end in (*ENDINGS, *([RAW] if raw else []))]
 
 
 def make(figure: Figure, prepared: PreparedFigure, run: Run) -> tuple[object, list[Path]]:
     """Run a figure, show its table and write its files."""
-    raw = run.out / f"{figure.name}-raw.parquet" if run.raw and prepared.has_raw_curves else None
+    raw = run.out / f"{figure.name}{RAW}" if run.raw and prepared.has_raw_curves else None
     result = prepared.run(n_instances=run.instances, seed=run.seed, n_jobs=run.jobs, raw=raw)
     Console().print(f"[bold]{figure.title}[/bold]")
     typer.echo(prepared.table(result))

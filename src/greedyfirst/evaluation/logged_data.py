@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from greedyfirst.tables import infer_schema
+from greedyfirst.tables.column_notes import note_code
 from greedyfirst.tables.columns import check_known, first_row
+from greedyfirst.tables.findings import Faults
+from greedyfirst.tables.labels import check_not_measured
 from greedyfirst.validation import FloatArray, IntArray, array, names, wrong
 
 if TYPE_CHECKING:
@@ -130,31 +134,55 @@ class LoggedData:
             used["propensity"] = propensity
         for argument, name in used.items():
             check_known(argument, name, columns)
-        out = {*drop, *used.values()}
-        if intercept and {*columns} <= out:  # an experiment without contexts
-            contexts = np.ones((len(frame), 1))
-        else:
-            schema = infer_schema(
+        faults = Faults()
+        propensities = None
+        with faults:
+            contexts = _contexts(
                 frame,
-                drop=(*drop, *(name for name in used.values() if name not in drop)),
+                drop={*drop, *used.values()},
                 categorical=categorical,
                 intercept=intercept,
                 standardise=standardise,
                 impute=impute,
             )
-            contexts = schema.encode(frame)
-        taken = frame[arm]
-        if taken.isna().any():
-            row = first_row(taken.isna().to_numpy())
-            raise ValueError(f"column {arm!r} has no arm in data row {row}; leave such rows out")
-        labels, numbers = np.unique(taken.astype(str).to_numpy(), return_inverse=True)
+        with faults:
+            numbers, arm_names = _arms(frame, arm)
+        with faults:
+            rewards = _numbers(frame, reward)
+            note_code(reward, rewards)
+        with faults:
+            propensities = None if propensity is None else _propensities(frame, propensity)
+        faults.raise_all()
         return cls(
             contexts=contexts,
-            arms=numbers.astype(np.int64),
-            rewards=_numbers(frame, reward),
-            arm_names=tuple(map(str, labels)),
-            propensities=None if propensity is None else _propensities(frame, propensity),
+            arms=numbers,
+            rewards=rewards,
+            arm_names=arm_names,
+            propensities=propensities,
         )
+
+
+def _contexts(
+    frame: pandas.DataFrame, *, drop: set[str], intercept: bool, **options: Any
+) -> FloatArray:
+    """The columns but those of ``drop`` as contexts (n, d)."""
+    if (
+        intercept and {str(name) for name in frame.columns} <= drop
+    ):  # an experiment without contexts
+        return np.ones((len(frame), 1))
+    schema = infer_schema(frame, drop=sorted(drop), intercept=intercept, **options)
+    return schema.encode(frame)
+
+
+def _arms(frame: pandas.DataFrame, name: str) -> tuple[IntArray, tuple[str, ...]]:
+    """The arm that was taken in each row (n,), and the arms' names."""
+    taken = frame[name]
+    check_not_measured("arm", name, taken)
+    if taken.isna().any():
+        row = first_row(taken.isna().to_numpy())
+        raise ValueError(f"column {name!r} has no arm in data row {row}; leave such rows out")
+    labels, numbers = np.unique(taken.astype(str).to_numpy(), return_inverse=True)
+    return numbers.astype(np.int64), tuple(map(str, labels))
 
 
 def _propensities(frame: pandas.DataFrame, name: str) -> FloatArray:
@@ -175,7 +203,8 @@ def _numbers(frame: pandas.DataFrame, name: str) -> FloatArray:
         values: FloatArray = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {name!r} must hold numbers, got {frame[name].iloc[0]!r}"
+            f"column {name!r} must hold numbers, got {frame[name].iloc[0]!r}; amounts and "
+            f"percentages are read with --numeric {shlex.quote(name)}"
         ) from None
     missing = ~np.isfinite(values)
     if missing.any():

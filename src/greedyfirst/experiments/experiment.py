@@ -27,6 +27,8 @@ from greedyfirst.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: What the names of a figure's files end in, after its own name; the last has quantiles of boxes.
+ENDINGS = (".csv", ".png", ".json", "-final.csv")
 TWO_PANELS, LEGEND_BESIDE = (12.0, 4.6), (8.6, 4.6)  # inches
 
 
@@ -126,9 +128,7 @@ class Experiment:
 
     def write(self, result: SimulationResult, directory: Path) -> list[Path]:
         """NAME.csv, .png and .json in ``directory``, NAME-final.csv with boxes; their paths."""
-        table, picture, facts = (
-            directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
-        )
+        table, picture, facts, final = (directory / f"{self.name}{end}" for end in ENDINGS)
         drawn = result.only(list(self.policies))
         write_curves(drawn, table, per_decision=self.per_decision is not None)
         self._draw(drawn, picture)
@@ -136,7 +136,6 @@ class Experiment:
         facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         if self.varied is None or not self.varied.boxes:
             return [table, picture, facts]
-        final = directory / f"{self.name}-final.csv"
         write_final(result, self.varied, final)
         return [table, picture, facts, final]
 

@@ -29,6 +29,7 @@ from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.tables import infer_schema, read_labels
 from greedyfirst.tables.contexts import check_size, encoded_contexts
+from greedyfirst.tables.findings import Faults
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray, array, names, whole_number
 
@@ -199,16 +200,20 @@ def replay_table(
     """
     whole_number("permutations", permutations, at_least=1)
     whole_number("initial_pulls", initial_pulls, at_least=0)
-    codes, classes = read_labels(frame, label)
-    schema = infer_schema(
-        frame,
-        label=label,
-        drop=drop,
-        categorical=categorical,
-        intercept=intercept,
-        standardise=standardise,
-        impute=impute,
-    )
+    faults = Faults()
+    with faults:
+        codes, classes = read_labels(frame, label)
+    with faults:
+        schema = infer_schema(
+            frame,
+            label=label,
+            drop=drop,
+            categorical=categorical,
+            intercept=intercept,
+            standardise=standardise,
+            impute=impute,
+        )
+    faults.raise_all()
     per_class, arms = _rewards(costs, classes)
     check_size(schema, len(arms))
     contexts = encoded_contexts(frame, schema, normalise=normalise)

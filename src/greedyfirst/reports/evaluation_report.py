@@ -23,13 +23,18 @@ COLOURS = dict(zip(ESTIMATORS, ("#d1495b", "#30638e", "#edae49", "#0b6e4f"), str
 MARKERS = dict(zip(ESTIMATORS, "s^Do", strict=True))
 
 
+def evaluation_files(name: str) -> list[str]:
+    """The names of the files about a log of this name."""
+    return [f"{name}-evaluation.csv", f"{name}-evaluation.png"]
+
+
 def write_evaluations(
     evaluations: Mapping[str, Evaluation], directory: Path, *, name: str
 ) -> list[Path]:
     """NAME-evaluation.csv and .png in ``directory``, for targets by name; their paths."""
     import pandas as pd
 
-    table, picture = (directory / f"{name}-evaluation.{ending}" for ending in ("csv", "png"))
+    table, picture = (directory / file for file in evaluation_files(name))
     frames = [made.to_frame().assign(policy=target) for target, made in evaluations.items()]
     rows = pd.concat(frames)
     with atomic_write(table) as temporary:

@@ -22,6 +22,8 @@ from greedyfirst.problems import ContextDistribution
 from greedyfirst.theory.bounds.link_slopes import proved_link
 from greedyfirst.validation import number, whole_number, wrong
 
+FILES = ("bounds.csv", "bounds.png")
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoundsReport:
@@ -57,7 +59,7 @@ class BoundsReport:
 
     def write(self, directory: Path) -> list[Path]:
         """bounds.csv and bounds.png in ``directory``; their paths."""
-        path, picture = directory / "bounds.csv", directory / "bounds.png"
+        path, picture = (directory / name for name in FILES)
         with open(path, "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["curve", "sigma", "probability", "half_width"])
