@@ -55,6 +55,14 @@ def infer_schema(
     impute : "mean", "median", "most-frequent" or None
         What a missing number becomes; a missing category becomes the most frequent one. None
         refuses missing values, "most-frequent" those of numbers of which none occurs twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import infer_schema
+    >>> frame = pd.DataFrame({"age": [30, 50], "sex": ["female", "male"], "dose": ["low", "high"]})
+    >>> infer_schema(frame, label="dose").feature_names
+    ('age', 'sex=female', 'sex=male')
     """
     check_frame(frame)
     if len(frame) == 0:
@@ -93,6 +101,14 @@ def read_labels(frame: pd.DataFrame, label: str) -> tuple[CodeArray, tuple[str, 
     """The classes in the column ``label``: a code (n,) for each row, and the classes' names.
 
     Classes are in the order of numbers if all are numbers, else of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import read_labels
+    >>> codes, names = read_labels(pd.DataFrame({"dose": ["low", "high", "low"]}), "dose")
+    >>> codes.tolist(), names
+    ([1, 0, 1], ('high', 'low'))
     """
     check_frame(frame)
     check_known("label", label, [str(name) for name in frame.columns])

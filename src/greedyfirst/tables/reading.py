@@ -33,6 +33,18 @@ def read_table(
     A file that is no table raises ValueError: one sentence with the file, where possible the
     column and row, and what to do. Data rows are counted from 1; blank lines and the header are not
     counted. At the peak a table of numbers takes about twice its size.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from greedyfirst.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "patients.csv"
+    ...     _ = path.write_text("age,dose\\n30,low\\n50,high\\n")
+    ...     frame = read_table(path)
+    >>> frame["age"].tolist(), frame["dose"].tolist()
+    ([30, 50], ['low', 'high'])
     """
     file = Path(path)
     if file.is_dir():
