@@ -121,7 +121,7 @@ def http_interface() -> Iterator[str]:
     known = chapters(described)
     yield "# HTTP interface"
     yield ""
-    yield "What a running service says of itself at `/reference`, and to programs at `/openapi.json`."
+    yield "A running service has the same for people at `/docs`, for programs at `/openapi.json`."
     yield "Every request carries the header `Authorization: Bearer KEY`, once the log has keys."
     yield "A refusal is a [`Problem`](#problem) with a status of 4xx or 503."
     yield ""

@@ -37,9 +37,8 @@ def treat(longest_delay):
         while waiting and waiting[0][0] <= day:
             _, step, taken, seen, reward = heapq.heappop(waiting)
             agent.update(seen, taken, reward, step=step)
-    print(
-        f"delay up to {longest_delay:2d}: regret {np.sum(regret):5.1f}, {len(waiting)} still waiting"
-    )
+    late = f"{len(waiting)} outcomes still to come"
+    print(f"delay up to {longest_delay:2d}: regret {np.sum(regret):5.1f}, {late}")
     return np.cumsum(regret)
 
 

@@ -8,7 +8,7 @@ from platformdirs import user_cache_path
 
 
 def user_cache() -> Path:
-    """The package's directory among the user's caches, in ``$XDG_CACHE_HOME`` or the platform's own.
+    """The package's directory in ``$XDG_CACHE_HOME``, or where the platform has caches.
 
     Raises
     ------

@@ -103,7 +103,8 @@ def sampled_population(
     Examples
     --------
     >>> from greedyfirst.planning import sampled_population
-    >>> population = sampled_population([[1.0, 30.0], [1.0, 50.0]], feature_names=["intercept", "age"])
+    >>> rows = [[1.0, 30.0], [1.0, 50.0]]
+    >>> population = sampled_population(rows, feature_names=["intercept", "age"])
     >>> population.mean.tolist()
     [1.0, 40.0]
     """

@@ -69,7 +69,8 @@ class FixedParameters:
     --------
     >>> import numpy as np
     >>> from greedyfirst.problems import FixedParameters
-    >>> FixedParameters(parameters=[[1.0, 0.0], [0.0, 1.0]]).sample(np.random.default_rng(0)).tolist()
+    >>> arms = FixedParameters(parameters=[[1.0, 0.0], [0.0, 1.0]])
+    >>> arms.sample(np.random.default_rng(0)).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
 
@@ -248,7 +249,8 @@ class ParametersFromFunction:
     --------
     >>> import numpy as np
     >>> from greedyfirst.problems import ParametersFromFunction
-    >>> arms = ParametersFromFunction(n_arms=2, n_features=3, draw=lambda rng: rng.uniform(size=(2, 3)))
+    >>> draw = lambda rng: rng.uniform(size=(2, 3))
+    >>> arms = ParametersFromFunction(n_arms=2, n_features=3, draw=draw)
     >>> arms.sample(np.random.default_rng(0)).shape
     (2, 3)
     """

@@ -22,7 +22,7 @@ def read_table(
     header: bool = True,
     columns: Callable[[list[str]], list[str]] | None = None,
 ) -> pd.DataFrame:
-    """The table in a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file.
+    r"""The table in a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file.
 
     Whole numbers come as int64 (float64 where cells are missing), other numbers as float64,
     true/false as booleans, anything else (dates too) as text. Empty cells, NA, NaN, null and their
@@ -41,7 +41,7 @@ def read_table(
     >>> from greedyfirst.tables import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "patients.csv"
-    ...     _ = path.write_text("age,dose\\n30,low\\n50,high\\n")
+    ...     _ = path.write_text("age,dose\n30,low\n50,high\n")
     ...     frame = read_table(path)
     >>> frame["age"].tolist(), frame["dose"].tolist()
     ([30, 50], ['low', 'high'])

@@ -80,7 +80,7 @@ class Gibbs:
     --------
     >>> import numpy as np
     >>> from greedyfirst.problems import Gibbs
-    >>> contexts = Gibbs(couplings=np.zeros((2, 2)))  # without couplings all corners are equally likely
+    >>> contexts = Gibbs(couplings=np.zeros((2, 2)))
     >>> contexts.probabilities.round(6).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """

@@ -76,7 +76,8 @@ class FromFunction:
     --------
     >>> import numpy as np
     >>> from greedyfirst.problems import FromFunction
-    >>> contexts = FromFunction(n_features=2, draw=lambda rng, size: rng.exponential(size=(size, 2)))
+    >>> draw = lambda rng, size: rng.exponential(size=(size, 2))
+    >>> contexts = FromFunction(n_features=2, draw=draw)
     >>> contexts.sample(np.random.default_rng(0), 5).shape
     (5, 2)
     """

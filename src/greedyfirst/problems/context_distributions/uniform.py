@@ -76,7 +76,8 @@ class UniformBox:
     --------
     >>> import numpy as np
     >>> from greedyfirst.problems import UniformBox
-    >>> rows = UniformBox(n_features=2, half_width=[1.0, 3.0]).sample(np.random.default_rng(0), 1000)
+    >>> contexts = UniformBox(n_features=2, half_width=[1.0, 3.0])
+    >>> rows = contexts.sample(np.random.default_rng(0), 1000)
     >>> (np.abs(rows).max(axis=0) <= [1.0, 3.0]).tolist()
     [True, True]
     """

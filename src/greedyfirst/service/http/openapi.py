@@ -88,7 +88,7 @@ def document_of(app: Litestar) -> dict[str, Any]:
     """The document, with the errors of every operation, and messages as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     handlers = _handlers(app)
-    bodies = {each.operation_class.body for each in handlers.values() if _has_body(each)}
+    bodies = {body for each in handlers.values() if (body := _body(each)) is not None}
     _, components = msgspec.json.schema_components(
         [*_ANSWERS, *sorted(bodies, key=lambda kind: kind.__name__)],
         ref_template="#/components/schemas/{name}",
@@ -119,5 +119,6 @@ def _handlers(app: Litestar) -> dict[tuple[str, str], HTTPRouteHandler]:
     }
 
 
-def _has_body(handler: HTTPRouteHandler) -> bool:
-    return hasattr(handler.operation_class, "body")
+def _body(handler: HTTPRouteHandler) -> type | None:
+    """What the handler's request body is, as :func:`body_of` was told."""
+    return getattr(handler.operation_class, "body", None)

@@ -160,7 +160,7 @@ def greedy_first_success(
     >>> sample = EigenvalueSample.draw(UniformBox(n_features=2), rows=10, n_samples=2_000, seed=1)
     >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.001, x_max=1.5,
     ...                        lambda1=0.1, h=0.2)
-    >>> greedy_first_success(inputs, sample, lambda0=0.4, t0=1000).value  # λ₀ ≥ 4λ₁: nothing is said
+    >>> greedy_first_success(inputs, sample, lambda0=0.4, t0=1000).value  # λ₀ ≥ 4λ₁
     0.0
     """
     _check_no_suboptimal(inputs, "Theorem 4")
