@@ -81,6 +81,15 @@ class Agent:
     decision's number (``agent.decisions`` right after ``choose``). Rows that were never decided
     here (history) can be given to ``update`` as well, with ``step=0`` while decisions wait for
     their rewards.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=7, arm_names=["low", "high"])
+    >>> for arm, outcome in [("low", 0.2), ("high", 0.9), ("low", 0.3), ("high", 0.8)]:
+    ...     agent.update([1.0], agent.arm_names.index(arm), outcome)
+    >>> agent.arm_names[agent.choose([1.0])]
+    'high'
     """
 
     def __init__(

@@ -91,6 +91,10 @@ class Client:
     >>> from greedyfirst.client import Client
     >>> client = Client("http://127.0.0.1:8000", timeout=5.0)
     >>> client.close()
+    >>> Client("127.0.0.1:8000")
+    Traceback (most recent call last):
+        ...
+    ValueError: url must be an address like http://127.0.0.1:8000, got '127.0.0.1:8000'
 
     With a service that runs (``greedyfirst serve --db trial.db``)::
 

@@ -102,6 +102,10 @@ def document_of(app: Litestar) -> dict[str, Any]:
             operation["description"] = f"{operation['description']} Role: {role}."
             operation["responses"].pop("400", None)
             operation["responses"] |= {"4XX": refusal, "503": refusal}
+    (table,) = document["paths"]["/v1/policies/{policy}/export"]["get"]["responses"]["200"][
+        "content"
+    ].values()
+    table["schema"] = {"type": "string", "format": "binary"}  # as generators of clients know it
     create = document["paths"]["/v1/policies"]["post"]["responses"]
     create["200"] = create["201"] | {"description": "It is there already"}
     return document
