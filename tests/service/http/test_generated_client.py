@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
 from support.service_process import service_process
 
 pytestmark = pytest.mark.slow
