@@ -23,14 +23,15 @@ from greedyfirst.service.log.sqlite_log import SqliteLog
 from support.service_process import service_process
 
 ROOT = Path(__file__).parents[1]
-START_HERE = ROOT / "docs" / "start-here.md"  # run from top to bottom: docs/test_start_here.py
+#: Run from top to bottom, in docs/test_pages_in_order.py.
+IN_ORDER = (ROOT / "README.md", ROOT / "docs" / "start-here.md")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 PAGES = [page for page in PAGES if page.parent.name != "made"]  # those are made of scripts
 
 
 def blocks(language):
     for page in PAGES:
-        if page == START_HERE:
+        if page in IN_ORDER:
             continue
         found = re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
         for number, text in enumerate(found):
