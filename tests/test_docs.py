@@ -68,8 +68,8 @@ def test_snippets_of_the_service_run_in_order(tmp_path, monkeypatch):
         greedyfirst("backup trial.db copy.db")
     for log in ("trial.db", "copy.db"):
         said = greedyfirst(f"log check {log}")
-        assert "3 decisions made again, 0 came out otherwise" in said
-        assert "1 not made again: features that it follows from were erased" in said
+        assert "3 decisions recomputed, 0 differ from the log" in said
+        assert "1 not recomputed: features that it follows from were erased" in said
 
 
 def greedyfirst(line):
