@@ -39,7 +39,7 @@ check: $(READY)
 	$(BIN)/codespell
 
 docs: $(READY)
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html docs build/site
 	@echo build/site/index.html
 
 reference: $(READY)

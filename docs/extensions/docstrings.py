@@ -19,6 +19,7 @@ SECTIONS = [
 OPTIONS = Config(
     napoleon_use_rtype=False,
     napoleon_use_param=False,
+    napoleon_attr_annotations=False,
     napoleon_custom_sections=SECTIONS,
 )
 #: What families of kernels have for the compiler's sake.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -15,10 +16,12 @@ _PLAIN = {
     r"\lVert": r"\|",
     r"\rVert": r"\|",
 }
+# An accent with an index: docutils would set the index below, unless something empty carries it.
+_ACCENT = re.compile(r"\\(?:hat|bar|tilde)\s*(?:\\[A-Za-z]+|[A-Za-z]|\{[^{}]*\})(?=[_^])")
 
 
 def _tex(node: Any) -> str:
-    text: str = node.astext()
+    text: str = _ACCENT.sub(r"\g<0>{}", node.astext())
     for name, plain in _PLAIN.items():
         text = text.replace(name, plain)
     return text
