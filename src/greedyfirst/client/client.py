@@ -24,7 +24,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The arm for a context, and why."""
+    """The arm for a context, and why.
+
+    Examples
+    --------
+    >>> from greedyfirst.client import Decision
+    >>> decision = Decision(decision_id="d1", policy="dosing", arm="low", mode="greedy", step=1,
+    ...                     at=0.0, model_version=1, schema_version=1,
+    ...                     expected_rewards={"low": 1.0, "high": 0.5}, contributions={"age": 0.2})
+    >>> decision.arm
+    'low'
+    """
 
     decision_id: str
     policy: str
@@ -75,6 +85,22 @@ class Client:
     Methods return what the service answers, as plain data. They raise ValueError for arguments that
     cannot be sent, and the :class:`ServiceError` that fits for refusals; :class:`UnavailableError`
     leaves open whether the call has been recorded.
+
+    Examples
+    --------
+    >>> from greedyfirst.client import Client
+    >>> client = Client("http://127.0.0.1:8000", timeout=5.0)
+    >>> client.close()
+    >>> Client("127.0.0.1:8000")
+    Traceback (most recent call last):
+        ...
+    ValueError: url must be an address like http://127.0.0.1:8000, got '127.0.0.1:8000'
+
+    With a service that runs (``greedyfirst serve --db trial.db``)::
+
+        client.create_policy({"name": "dosing", "arms": ["low", "high"], ...})
+        decision = client.decide("dosing", {"age": 61})
+        client.reward(decision, 1.0)
     """
 
     def __init__(

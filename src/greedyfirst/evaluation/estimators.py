@@ -39,7 +39,16 @@ ESTIMATORS = (DIRECT, INVERSE, SELF_NORMALISED, DOUBLY_ROBUST)
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A value with its standard error; the interval is at the level asked for."""
+    """A value with its standard error; the interval is at the level asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.evaluation import Estimate
+    >>> estimate = Estimate.of(np.array([0.0, 1.0] * 50), level=0.95)
+    >>> estimate.value, round(estimate.standard_error, 4)
+    (0.5, 0.0503)
+    """
 
     value: float
     standard_error: float

@@ -39,6 +39,7 @@ class LoggedData:
 
     Examples
     --------
+    >>> from greedyfirst.evaluation import LoggedData
     >>> log = LoggedData(contexts=[[1.0], [1.0]], arms=[0, 1], rewards=[0.0, 1.0],
     ...                  propensities=[0.5, 0.5], arm_names=["old", "new"])
     >>> len(log), log.n_arms

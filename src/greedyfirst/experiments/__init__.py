@@ -21,7 +21,14 @@ __all__ = ["AS_WRITTEN", "EXPERIMENTS", "Experiment", "Figure", "PreparedFigure"
 
 
 class PreparedFigure(Protocol):
-    """A figure with all that it needs."""
+    """A figure with all that it needs.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> EXPERIMENTS["fig2c"].prepared(None).published_name
+    'fig2c'
+    """
 
     @property
     def has_raw_curves(self) -> bool:
@@ -48,7 +55,14 @@ class PreparedFigure(Protocol):
 
 
 class Figure(Protocol):
-    """What `greedyfirst figure` asks of an experiment."""
+    """What `greedyfirst figure` asks of an experiment.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> EXPERIMENTS["fig2c"].name
+    'fig2c'
+    """
 
     @property
     def name(self) -> str:

@@ -43,7 +43,15 @@ class Varied(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Curves of one figure: policies on one problem, or each of them on a problem of its own."""
+    """Curves of one figure: policies on one problem, or each of them on a problem of its own.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> figure = EXPERIMENTS["fig2c"]
+    >>> figure.horizon, figure.n_instances
+    (10000, 1000)
+    """
 
     #: Whether there are curves of single instances, which can be written.
     has_raw_curves: ClassVar[bool] = True

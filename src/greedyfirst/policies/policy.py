@@ -43,7 +43,18 @@ _NUMBERS = {"int": int, "float": float, "bool": bool}
 
 @dataclass(frozen=True, kw_only=True)
 class Policy(Family):
-    """Options; no state and no randomness."""
+    """Options; no state and no randomness.
+
+    Examples
+    --------
+    A policy is a record of options. Its state is elsewhere, so one policy serves many agents.
+
+    >>> from greedyfirst import Greedy
+    >>> Greedy(initial_pulls=2) == Greedy(initial_pulls=2)
+    True
+    >>> Greedy.registered_name()
+    'Greedy'
+    """
 
     #: Whether its estimates alone decide, so that an arm without samples would never be found out.
     exploits: ClassVar[bool] = False

@@ -42,7 +42,19 @@ LATE = 0.25
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """What each policy would have cost on a table, over random orders of its rows."""
+    """What each policy would have cost on a table, over random orders of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from greedyfirst.replay import replay_table
+    >>> age = np.random.default_rng(0).uniform(20, 80, size=100)
+    >>> frame = pd.DataFrame({"age": age, "dose": np.where(age < 50, "high", "low")})
+    >>> replay = replay_table(frame, label="dose", policies=["Greedy", "LinUCB"], permutations=2)
+    >>> replay.arms, replay.result.n_instances
+    (('high', 'low'), 2)
+    """
 
     source: str
     #: Of the policies that are shown.
@@ -197,6 +209,21 @@ def replay_table(
         Random orders of the rows.
     seed, n_jobs
         As in :func:`greedyfirst.simulate`.
+
+    Examples
+    --------
+    What would greedy decisions have cost on a table in which age decides the dose?
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from greedyfirst.replay import replay_table
+    >>> age = np.random.default_rng(0).uniform(20, 80, size=200)
+    >>> frame = pd.DataFrame({"age": age, "dose": np.where(age < 50, "high", "low")})
+    >>> policies = ["Greedy", "Always the same arm"]
+    >>> replay = replay_table(frame, label="dose", policies=policies, permutations=2)
+    >>> regret = dict(zip(replay.result.policies, replay.final, strict=True))  # per decision
+    >>> bool(regret["Greedy"] < regret["Always the same arm"])
+    True
     """
     whole_number("permutations", permutations, at_least=1)
     whole_number("initial_pulls", initial_pulls, at_least=0)

@@ -25,7 +25,7 @@ STYLES = {
     "Prior-free TS": ("#7d5ba6", ":"),
     "Prior-dependent TS": ("#4a4a4a", (0, (3, 1, 1, 1))),
 }
-OTHERS = ("#1b998b", "#c44900", "#5c7aea", "#8f2d56", "#7a9e00", "#00798c")
+OTHERS = ("#c44900", "#5c7aea", "#8f2d56", "#7a9e00", "#00798c", "#1b998b")
 #: Colours of a family of curves run along this map, short of its yellow end.
 FAMILY_MAP, FAMILY_END = "plasma", 0.88
 FAMILY_LINES = ("-", "--", "-.")

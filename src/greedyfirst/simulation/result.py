@@ -35,7 +35,24 @@ QUANTILES = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SimulationResult:
-    """Mean cumulative regret of each policy, over instances, at the plotted steps."""
+    """Mean cumulative regret of each policy, over instances, at the plotted steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst import Oracle, simulate
+    >>> from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBox
+    >>> problem = LinearProblem(
+    ...     contexts=UniformBox(n_features=1),
+    ...     arms=np.array([[1.0], [-1.0]]),
+    ...     noise=GaussianNoise(sigma=0.1),
+    ... )
+    >>> result = simulate(problem, {"Oracle": Oracle()}, n_instances=3, horizon=100, seed=1)
+    >>> list(result.to_frame().columns)
+    ['policy', 't', 'mean', 'half_width']
+    >>> result.final.shape  # instances, policies
+    (3, 1)
+    """
 
     policies: tuple[str, ...]
     steps: NDArray[np.int64]  # (n_points,) t

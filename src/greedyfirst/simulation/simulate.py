@@ -256,6 +256,23 @@ def simulate(
     -------
     SimulationResult
         Mean cumulative regret with half-widths at ``steps``, switches, times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst import Greedy, Oracle, simulate
+    >>> from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBox
+    >>> problem = LinearProblem(
+    ...     contexts=UniformBox(n_features=2),
+    ...     arms=np.array([[1.0, 0.0], [0.0, 1.0]]),
+    ...     noise=GaussianNoise(sigma=0.1),
+    ... )
+    >>> policies = {"Greedy": Greedy(), "Oracle": Oracle()}
+    >>> result = simulate(problem, policies, n_instances=5, horizon=200, seed=1)
+    >>> result.policies, result.n_instances
+    (('Greedy', 'Oracle'), 5)
+    >>> float(result.mean[1, -1])  # who knows the parameters has no regret
+    0.0
     """
     labels = _checked_policies(policies)
     if isinstance(problem, type) or not callable(getattr(problem, "draw", None)):

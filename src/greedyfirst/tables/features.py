@@ -21,7 +21,14 @@ def _check_name(name: Any) -> None:
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number x, encoded as (x − mean) / scale."""
+    """A number x, encoded as (x − mean) / scale.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Numeric
+    >>> Numeric("age", mean=50.0, scale=10.0).encode_value(70, intercept=False)
+    [2.0]
+    """
 
     name: str
     mean: float = 0.0
@@ -102,6 +109,13 @@ class Categorical:
         is the first level. Without an intercept every level has a column.
     other : str or None
         The level that stands for categories not among ``levels``; None refuses them.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Categorical
+    >>> sex = Categorical("sex", levels=["female", "male"])
+    >>> sex.encoded_names(intercept=False), sex.encode_value("male", intercept=False)
+    (['sex=female', 'sex=male'], [0.0, 1.0])
     """
 
     name: str

@@ -63,6 +63,14 @@ def infer_schema(
         What a missing number becomes; a missing category becomes the most frequent one. None
         refuses missing numbers, and makes missing categories a category of their own.
         "most-frequent" refuses missing numbers where none occurs twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import infer_schema
+    >>> frame = pd.DataFrame({"age": [30, 50], "sex": ["female", "male"], "dose": ["low", "high"]})
+    >>> infer_schema(frame, label="dose").feature_names
+    ('age', 'sex=female', 'sex=male')
     """
     check_frame(frame)
     if len(frame) == 0:

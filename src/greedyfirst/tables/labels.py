@@ -23,6 +23,14 @@ def read_labels(frame: pd.DataFrame, label: str) -> tuple[CodeArray, tuple[str, 
     """The classes in the column ``label``: a code (n,) for each row, and the classes' names.
 
     Classes are in the order of numbers if all are numbers, else of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import read_labels
+    >>> codes, names = read_labels(pd.DataFrame({"dose": ["low", "high", "low"]}), "dose")
+    >>> codes.tolist(), names
+    ([1, 0, 1], ('high', 'low'))
     """
     check_frame(frame)
     check_known("label", label, [str(name) for name in frame.columns])

@@ -33,7 +33,7 @@ def read_table(
     numeric: Sequence[str] = (),
     columns: Callable[[list[str]], list[str]] | None = None,
 ) -> pd.DataFrame:
-    """The table in a text file of separated cells, a Parquet file or an ARFF file.
+    r"""The table in a text file of separated cells, a Parquet file or an ARFF file.
 
     Whole numbers come as int64 (float64 where cells are missing), other numbers as float64,
     true/false as booleans, anything else (dates too) as text, nominal attributes of ARFF as
@@ -67,6 +67,18 @@ def read_table(
     Notes
     -----
     At the peak a table of numbers takes about twice its size.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from greedyfirst.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "patients.csv"
+    ...     _ = path.write_text("age,dose\n30,low\n50,high\n")
+    ...     frame = read_table(path)
+    >>> frame["age"].tolist(), frame["dose"].tolist()
+    ([30, 50], ['low', 'high'])
     """
     file = Path(path)
     if file.is_dir():

@@ -41,6 +41,17 @@ class Schema:
     impute : mapping
         By a feature's name, the number or level that stands for a missing value. A feature that is
         not in it may not be missing.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Categorical, Numeric, Schema
+    >>> schema = Schema(
+    ...     features=[Numeric("age"), Categorical("sex", levels=["female", "male"])], intercept=True
+    ... )
+    >>> schema.feature_names
+    ('intercept', 'age', 'sex=male')
+    >>> schema.encode_row({"age": 40, "sex": "male"}).tolist()
+    [1.0, 40.0, 1.0]
     """
 
     features: Sequence[Numeric | Categorical]

@@ -30,7 +30,7 @@ from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import Middleware, RateLimit
 from greedyfirst.service.http.observations import Observations
-from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.http.openapi import document_of, operation_id
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
@@ -186,15 +186,15 @@ def make_application(
             await service.stop()
 
     interface = [
-        *policies.HANDLERS,
-        *decisions.HANDLERS,
-        *policies.FURTHER_HANDLERS,
-        *clock.HANDLERS,
-        *audit.HANDLERS,
+        ("policies", policies.HANDLERS),
+        ("decisions", decisions.HANDLERS),
+        ("policies", policies.FURTHER_HANDLERS),
+        ("clock", clock.HANDLERS),
+        ("audit", audit.HANDLERS),
     ]
     app = Litestar(
         route_handlers=[
-            Router("/v1", route_handlers=interface),
+            *(Router("/v1", route_handlers=handlers, tags=[tag]) for tag, handlers in interface),
             dashboard.router,
             healthz,
             readyz,
@@ -223,6 +223,7 @@ def make_application(
             title="greedyfirst",
             version=__version__,
             use_handler_docstrings=True,
+            operation_id_creator=operation_id,
             render_plugins=[JsonRenderPlugin()],
             openapi_router=Router(
                 "/schema", route_handlers=[], guards=[_nobody], include_in_schema=False
