@@ -1,5 +1,6 @@
 """What logged decisions prove: the value of a policy on decisions that another one made."""
 
+from greedyfirst.evaluation.control import Comparison, in_control
 from greedyfirst.evaluation.estimators import ESTIMATORS, Estimate
 from greedyfirst.evaluation.evaluate import Evaluation, evaluate
 from greedyfirst.evaluation.logged_data import LoggedData
@@ -9,6 +10,7 @@ from greedyfirst.evaluation.targets import always, shares_of
 
 __all__ = [
     "ESTIMATORS",
+    "Comparison",
     "Estimate",
     "Evaluation",
     "LogReplay",
@@ -16,6 +18,7 @@ __all__ = [
     "Support",
     "always",
     "evaluate",
+    "in_control",
     "replay_log",
     "shares_of",
 ]

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from greedyfirst.evaluation.logged_data import LoggedData
 from greedyfirst.evaluation.reward_model import RewardModel
@@ -54,7 +54,7 @@ class Estimate:
         if n < 2:
             return cls(value=value, standard_error=math.nan, low=math.nan, high=math.nan)
         error = math.sqrt(float(influence.var(ddof=1)) / n + more_variance)
-        half = float(norm.ppf(0.5 + level / 2)) * error
+        half = float(ndtri(0.5 + level / 2)) * error
         return cls(value=value, standard_error=error, low=value - half, high=value + half)
 
 
