@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Columns of the service's exports.
 _EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
-_CONTEXT = "context."
+_CONTEXT, _EVERY = "context.", "propensity."
 #: Those of its columns that hold lists.
 _LISTS = ("eligible_arms", "rewards")
 
@@ -69,7 +69,11 @@ def evaluate(
     """What would another policy have earned where these decisions were made?"""
     # Slow to import, and no other command needs them.
     from greedyfirst import evaluation as offline
-    from greedyfirst.reports.evaluation_report import evaluation_table, write_evaluations
+    from greedyfirst.reports.evaluation_report import (
+        arms_table,
+        evaluation_table,
+        write_evaluations,
+    )
     from greedyfirst.tables import read_table
 
     frame, used = _columns(read_table(log, columns=_plain), arm, reward, propensity)
@@ -100,6 +104,13 @@ def evaluate(
     typer.echo(evaluation_table(made, source=log.name))
     for name, found in made.items():
         typer.echo(f"{name}: {' '.join(found.sentences())}")
+    if data.chances() is not None:
+        typer.echo(arms_table(offline.arm_values(data, level=level), level=level))
+    elif data.propensities is not None:
+        typer.echo(
+            "Each arm for everyone is not estimated: that needs the propensity of every arm, in "
+            f"columns such as {used['propensity']}.{data.arm_names[0]}."
+        )
     for path in paths:
         typer.echo(path)
 
@@ -118,7 +129,10 @@ def _columns(
     known = _EXPORT["propensity"] in frame and rewarded[_EXPORT["propensity"]].notna().all()
     used = {name: column for name, column in _EXPORT.items() if name != "propensity" or known}
     contexts = [name for name in frame.columns if str(name).startswith(_CONTEXT)]
-    return rewarded[[*used.values(), *contexts]].reset_index(drop=True), used
+    every = [name for name in frame.columns if str(name).startswith(_EVERY)]
+    if not (known and rewarded[every].notna().all(axis=None)):
+        every = []  # some of its decisions are older than these columns
+    return rewarded[[*used.values(), *every, *contexts]].reset_index(drop=True), used
 
 
 def _plain(names: list[str]) -> list[str]:

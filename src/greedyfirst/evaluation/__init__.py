@@ -1,5 +1,6 @@
 """What logged decisions prove: the value of a policy on decisions that another one made."""
 
+from greedyfirst.evaluation.adaptive_weights import ArmValue, arm_values
 from greedyfirst.evaluation.control import Comparison, in_control
 from greedyfirst.evaluation.estimators import ESTIMATORS, Estimate
 from greedyfirst.evaluation.evaluate import Evaluation, evaluate
@@ -10,6 +11,7 @@ from greedyfirst.evaluation.targets import always, shares_of
 
 __all__ = [
     "ESTIMATORS",
+    "ArmValue",
     "Comparison",
     "Estimate",
     "Evaluation",
@@ -17,6 +19,7 @@ __all__ = [
     "LoggedData",
     "Support",
     "always",
+    "arm_values",
     "evaluate",
     "in_control",
     "replay_log",

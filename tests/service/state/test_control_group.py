@@ -16,6 +16,7 @@ from test_corrections import adds_up, correct, is_restored
 from test_erasure import erase, restored
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy, OLSBandit
+from greedyfirst.evaluation import LoggedData, arm_values
 from greedyfirst.evaluation.control import Comparison, in_control
 from greedyfirst.service.log.events import Decided
 from greedyfirst.service.state import restoring
@@ -266,6 +267,10 @@ def test_the_export_has_groups_and_every_arms_propensity(
         told = frame[f"propensity.{arm}"].tolist()
         assert told == [row["propensities"].get(arm, 0.0) for row in rows]
     assert (frame["propensity.very high"] == 0.0).all()
+    columns = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
+    used = [name for name in frame if name.startswith(("propensity.", "context."))]
+    found = arm_values(LoggedData.from_table(frame[[*columns.values(), *used]], **columns))
+    assert found["low"].decisions == 5
 
 
 def test_pages_say_how_it_compares(always_low: TestClient[Any]) -> None:
