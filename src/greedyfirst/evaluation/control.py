@@ -203,7 +203,7 @@ class Comparison:
                 f"interval; the policy’s has {policy:.0f}, the control group {control:.0f}."
             )
         over = f"on average over the {self.scores.count:,} decisions compared so far"
-        interval = f"{level:.0%} interval {_signed(found.low)} to {_signed(found.high)}"
+        interval = f"{100 * level:g} % interval {_signed(found.low)} to {_signed(found.high)}"
         if verdict == "not yet known":
             earned = f"its advantage is {_signed(found.value)} a decision ({interval})"
             return f"{unknown}: {earned}, {over}."
