@@ -141,3 +141,50 @@ def test_a_probability_in_percent_is_told_by_column_and_row():
     frame = pd.DataFrame({"arm": ["a", "b"], "y": [0.0, 1.0], "p": [0.5, 50.0], "x": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r"^column 'p', data row 2 must be above 0 and at most 1"):
         LoggedData.from_table(frame, arm="arm", reward="y", propensity="p")
+
+
+def two_arms(**changes):
+    given = {"contexts": np.ones((2, 1)), "arms": [0, 1], "rewards": [0.0, 1.0]}
+    return LoggedData(**given | {"arm_names": ["a", "b"]} | changes)
+
+
+def test_of_two_arms_the_other_has_the_rest():
+    log = two_arms(propensities=[0.9, 0.25])
+    assert log.chances() == pytest.approx(np.array([[0.9, 0.1], [0.75, 0.25]]))
+    assert two_arms().chances() is None
+    third = two_arms(propensities=[0.9, 0.25], arm_names=["a", "b", "c"])
+    assert third.chances() is None
+
+
+@pytest.mark.parametrize(
+    "every", [[[0.5, 0.6], [0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]], [[0.5, -0.1], [0.5, 0.5]]]
+)
+def test_probabilities_of_every_arm_that_are_none_are_refused(every):
+    with pytest.raises(ValueError, match=r"all_propensities\[[01]\] must be"):
+        two_arms(all_propensities=every)
+
+
+def test_propensities_must_be_those_of_the_arms_taken():
+    with pytest.raises(ValueError, match="where it is its propensity"):
+        two_arms(propensities=[0.5, 0.5], all_propensities=[[0.5, 0.5], [0.6, 0.4]])
+
+
+def test_columns_of_every_arms_propensity():
+    frame = pd.DataFrame(
+        {
+            "arm": ["low", "high", "low"],
+            "reward": [1.0, 2.0, 3.0],
+            "p": [0.5, 0.2, 0.7],
+            "p.low": [0.5, 0.7, 0.7],
+            "p.high": [0.3, 0.2, 0.3],
+            "p.never": [0.2, 0.1, 0.0],
+            "age": [1.0, 2.0, 4.0],
+        }
+    )
+    columns = {"arm": "arm", "reward": "reward", "propensity": "p"}
+    log = LoggedData.from_table(frame, **columns)
+    assert log.contexts.shape == (3, 2)  # none of them is a feature
+    assert log.chances().tolist() == [[0.3, 0.5], [0.2, 0.7], [0.3, 0.7]]
+    assert log.part(np.array([1])).chances().tolist() == [[0.2, 0.7]]
+    with pytest.raises(ValueError, match=r"p\.high"):
+        LoggedData.from_table(frame.drop(columns="p.high"), **columns)

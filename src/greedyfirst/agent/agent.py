@@ -268,16 +268,23 @@ class Agent(Estimates, DecisionMaker, Saving):
 
         1 for an arm that had to be taken or had the highest score alone; draws are integrated.
         """
+        return float(self.propensities[self._chosen])
+
+    @property
+    def propensities(self) -> FloatArray:
+        """The same for every arm that the last ``choose`` might have taken (n_arms,)."""
         if self._chosen is None:
             raise ValueError("propensity is that of the last choose(), and there was none")
-        if self.forced:
-            return 1.0
         scores = self.state.scores
         eligible = self._work.eligible_once if self._restricted else self._eligible
-        if scores.random_share > 0.0 or scores.spread.any():
-            return float(selection_probabilities(scores, eligible)[self._chosen])
-        highest = scores.value[self._chosen]
-        return 1.0 / int(((scores.value == highest) & (eligible != 0.0)).sum())
+        if self.forced:
+            highest = np.arange(self.n_arms) == self._chosen
+        elif scores.random_share > 0.0 or scores.spread.any():
+            return selection_probabilities(scores, eligible)
+        else:
+            highest = (scores.value == scores.value[self._chosen]) & (eligible != 0.0)
+        shared: FloatArray = highest / np.count_nonzero(highest)
+        return shared
 
     def explain(self, context: Any) -> tuple[FloatArray, FloatArray]:
         """The expected rewards (n_arms,) and the contributions (n_arms, n_features) behind them.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Columns of the service's exports.
 _EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
-_CONTEXT = "context."
+_CONTEXT, _EVERY = "context.", "propensity."
 #: Those of its columns that hold lists.
 _LISTS = ("eligible_arms", "rewards")
 
@@ -82,6 +82,7 @@ def evaluate(
     # Slow to import, and no other command needs them.
     from greedyfirst import evaluation as offline
     from greedyfirst.reports.evaluation_report import (
+        arms_table,
         evaluation_files,
         evaluation_table,
         write_evaluations,
@@ -123,6 +124,13 @@ def evaluate(
     typer.echo(evaluation_table(made, source=log.name))
     for target, found in made.items():
         typer.echo(f"{target}: {' '.join(found.sentences())}")
+    if data.chances() is not None:
+        typer.echo(arms_table(offline.arm_values(data, level=level), level=level))
+    elif data.propensities is not None:
+        typer.echo(
+            "Each arm for everyone is not estimated: that needs the propensity of every arm, in "
+            f"columns such as {used['propensity']}.{data.arm_names[0]}."
+        )
     for path in paths:
         typer.echo(path)
 
@@ -141,7 +149,10 @@ def _columns(
     known = _EXPORT["propensity"] in frame and rewarded[_EXPORT["propensity"]].notna().all()
     used = {name: column for name, column in _EXPORT.items() if name != "propensity" or known}
     contexts = [name for name in frame.columns if str(name).startswith(_CONTEXT)]
-    return rewarded[[*used.values(), *contexts]].reset_index(drop=True), used
+    every = [name for name in frame.columns if str(name).startswith(_EVERY)]
+    if not (known and rewarded[every].notna().all(axis=None)):
+        every = []  # some of its decisions are older than these columns
+    return rewarded[[*used.values(), *every, *contexts]].reset_index(drop=True), used
 
 
 def _plain(names: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -39,7 +39,7 @@ class Decision:
     decision_id: str
     policy: str
     arm: str
-    #: "greedy", "explored" (an arm that starves), "forced", "fallback" or "policy".
+    #: "greedy", "explored" (an arm that starves), "forced", "fallback", "policy" or "control".
     mode: str
     step: int
     at: float
@@ -53,15 +53,29 @@ class Decision:
     held: tuple[str, ...] = ()
     #: The probability with which the arm was taken; None from a service of release 0.1.
     propensity: float | None = None
+    #: "policy" or "control"; None where it is in no comparison.
+    group: str | None = None
+    #: The same probability of every arm that might have been taken.
+    propensities: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """From the service's answer; what later releases add to it is left out."""
-        told = {field.name: answer[field.name] for field in fields(cls) if field.default is MISSING}
-        explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
-        chance = answer.get("propensity")
+        told = {
+            each.name: answer[each.name]
+            for each in fields(cls)
+            if each.default is MISSING and each.default_factory is MISSING
+        }
         # Release 0.1 says none of these.
-        return cls(**told, explored_arms=explored, held=held, propensity=chance)
+        explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
+        return cls(
+            **told,
+            explored_arms=explored,
+            held=held,
+            propensity=answer.get("propensity"),
+            group=answer.get("group"),
+            propensities=dict(answer.get("propensities", {})),
+        )
 
 
 class Client:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pandas
 
 
+#: Probabilities that differ by less are the same.
+SAME = 1e-6
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggedData:
     """Decisions that were made and rewarded, in their order.
@@ -36,6 +40,9 @@ class LoggedData:
         The probability with which the arm was taken then, above 0; None where it is not known.
     arm_names
         Of all arms, those that were never taken included.
+    all_propensities : (n, n_arms) or None
+        The probability with which each arm might have been taken; None where that is not known.
+        Its rows may add up to less than 1: there may be other arms.
 
     Examples
     --------
@@ -51,6 +58,7 @@ class LoggedData:
     rewards: FloatArray
     arm_names: Sequence[str]
     propensities: FloatArray | None = None
+    all_propensities: FloatArray | None = None
 
     def __post_init__(self) -> None:
         contexts = array("contexts", self.contexts, (None, None))
@@ -75,6 +83,10 @@ class LoggedData:
                 row = int(np.flatnonzero(outside)[0])
                 expected = "above 0 and at most 1: the probability of the arm that was taken"
                 raise wrong(f"propensities[{row}]", float(propensities[row]), expected)
+        if self.all_propensities is not None:
+            every = array("all_propensities", self.all_propensities, (n, len(arm_names)))
+            _check_every(every, arms, propensities)
+            object.__setattr__(self, "all_propensities", every)
         object.__setattr__(self, "contexts", contexts)
         object.__setattr__(self, "arms", arms.astype(np.int64))
         object.__setattr__(self, "rewards", array("rewards", self.rewards, (n,)))
@@ -93,6 +105,16 @@ class LoggedData:
         """How many arms there are."""
         return len(self.arm_names)
 
+    def chances(self) -> FloatArray | None:
+        """The probability of every arm in each decision (n, n_arms); None where it is not known.
+
+        Of two arms the one that was not taken had all the rest.
+        """
+        if self.all_propensities is not None or self.propensities is None or self.n_arms != 2:
+            return self.all_propensities
+        own = np.eye(2)[self.arms]
+        return own * self.propensities[:, None] + (1 - own) * (1 - self.propensities[:, None])
+
     def part(self, rows: IntArray) -> LoggedData:
         """Some of the rows."""
         return LoggedData(
@@ -101,6 +123,7 @@ class LoggedData:
             rewards=self.rewards[rows],
             arm_names=self.arm_names,
             propensities=None if self.propensities is None else self.propensities[rows],
+            all_propensities=None if self.all_propensities is None else self.all_propensities[rows],
         )
 
     @classmethod
@@ -124,7 +147,9 @@ class LoggedData:
         frame
             One row per decision, in their order.
         arm, reward, propensity
-            Columns of the arm that was taken, of its reward, and of its probability.
+            Columns of the arm that was taken, of its reward, and of its probability. Where there
+            are columns "p.low", "p.high" beside a ``propensity`` "p", they are the probabilities of
+            every arm.
         drop, categorical, intercept, standardise, impute
             How the other columns become numbers: as in :func:`greedyfirst.tables.infer_schema`.
             Where there is none, the context is the intercept.
@@ -135,12 +160,14 @@ class LoggedData:
             used["propensity"] = propensity
         for argument, name in used.items():
             check_known(argument, name, columns)
+        every = [] if propensity is None else [c for c in columns if c.startswith(propensity + ".")]
         faults = Faults()
-        propensities = None
+        arm_names: tuple[str, ...] = ()
+        propensities = chances = None
         with faults:
             contexts = _contexts(
                 frame,
-                drop={*drop, *used.values()},
+                drop={*drop, *every, *used.values()},
                 categorical=categorical,
                 intercept=intercept,
                 standardise=standardise,
@@ -152,7 +179,9 @@ class LoggedData:
             rewards = _numbers(frame, reward)
             note_code(reward, rewards)
         with faults:
-            propensities = None if propensity is None else _propensities(frame, propensity)
+            if propensity is not None:
+                propensities = _propensities(frame, propensity)
+                chances = _chances(frame, propensity, arm_names) if every and arm_names else None
         faults.raise_all()
         return cls(
             contexts=contexts,
@@ -160,6 +189,7 @@ class LoggedData:
             rewards=rewards,
             arm_names=arm_names,
             propensities=propensities,
+            all_propensities=chances,
         )
 
 
@@ -184,6 +214,27 @@ def _arms(frame: pandas.DataFrame, name: str) -> tuple[IntArray, tuple[str, ...]
         raise ValueError(f"column {name!r} has no arm in data row {row}; leave such rows out")
     labels, numbers = np.unique(taken.astype(str).to_numpy(), return_inverse=True)
     return numbers.astype(np.int64), tuple(map(str, labels))
+
+
+def _chances(frame: pandas.DataFrame, propensity: str, arm_names: Sequence[str]) -> FloatArray:
+    """The probability of every arm in each row (n, K), from columns such as propensity.arm."""
+    names = [f"{propensity}.{arm}" for arm in arm_names]
+    for name in names:
+        check_known("propensity", name, [str(column) for column in frame.columns])
+    return np.column_stack([_numbers(frame, name) for name in names])
+
+
+def _check_every(every: FloatArray, arms: IntArray, propensities: FloatArray | None) -> None:
+    """Refuse what are not the probabilities of all arms of decisions that took ``arms``."""
+    own = every[np.arange(len(every)), arms]
+    wrong_rows = (every < 0).any(axis=1) | (every.sum(axis=1) > 1 + SAME) | (own <= 0)
+    expected = "probabilities that add up to 1 at most, above 0 for the arm that was taken"
+    if propensities is not None:
+        wrong_rows |= abs(own - propensities) > SAME
+        expected += ", where it is its propensity"
+    if wrong_rows.any():
+        row = int(np.flatnonzero(wrong_rows)[0])
+        raise wrong(f"all_propensities[{row}]", every[row].tolist(), expected)
 
 
 def _propensities(frame: pandas.DataFrame, name: str) -> FloatArray:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greedyfirst.evaluation import ESTIMATORS, Estimate, Evaluation
+from greedyfirst.evaluation import ESTIMATORS, ArmValue, Estimate, Evaluation
 from greedyfirst.files.atomic_write import atomic_write
 from greedyfirst.files.pictures import add_legend, save_picture, shortened
 
@@ -71,6 +71,28 @@ def evaluation_table(evaluations: Mapping[str, Evaluation], *, source: str) -> s
             )
             shown = ""
         table.add_section()
+    text = io.StringIO()
+    Console(file=text, width=110).print(table)
+    return text.getvalue().rstrip()
+
+
+def arms_table(values: Mapping[str, ArmValue], *, level: float) -> str:
+    """For a terminal: what each arm would pay if everyone got it, a row per arm."""
+    table = Table(title="each arm for everyone (adaptively weighted)")
+    table.add_column("arm")
+    for heading in ("value", f"{level:.0%} interval", "decisions used", "taken"):
+        table.add_column(heading, justify="right")
+    for arm, made in values.items():
+        found, interval = made.estimate, made.refusal or ""
+        if found is not None:
+            interval = f"{_rounded(found.low, found)} to {_rounded(found.high, found)}"
+        table.add_row(
+            escape(arm),
+            "–" if found is None else _rounded(found.value, found),
+            interval,
+            f"{made.decisions:,}",
+            f"{made.taken:,}",
+        )
     text = io.StringIO()
     Console(file=text, width=110).print(table)
     return text.getvalue().rstrip()

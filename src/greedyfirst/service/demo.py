@@ -20,10 +20,10 @@ from greedyfirst.service.log.events import Value
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.clock import Clock
+from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.specification import (
     CategoricalFeature,
     NumericFeature,
-    PolicyDescription,
     Specification,
 )
 

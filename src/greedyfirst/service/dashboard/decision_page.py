@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from litestar import Request, Response
 
-from greedyfirst.service.dashboard import forms, wording
+from greedyfirst.service.dashboard import control_wording, forms, wording
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
@@ -48,14 +48,17 @@ def render(
 ) -> Response[str]:
     """``again`` is the decision as logged and made again, ``refused`` a refused form's fields."""
     view = service.reading.decision_view(decision_id)
-    today = None if view.erased else expected_today(service.deployment(view.answer.policy), view)
+    deployment = service.deployment(view.answer.policy)
+    control = deployment.specification.control
+    today = None if view.erased else expected_today(deployment, view)
     return page(
         request,
         "decision.html",
         status,
         view=view,
         why=wording.why_chosen(view),
-        fate=wording.fate(view),
+        group=control_wording.group(view, control),
+        fate=control_wording.fate(view, control),
         counted=wording.counted,
         again=again,
         today=today,

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from greedyfirst.policies.greedy_first import ArmDiversity, DiversityReport
+from greedyfirst.service.http.control_view import control_view
 from greedyfirst.service.http.messages import (
     ArmDiversityView,
     ArmView,
@@ -26,7 +27,7 @@ from greedyfirst.service.state.reports import report_of
 def policy_view(deployment: Deployment) -> PolicyView:
     """A policy and how it stands."""
     report = report_of(deployment)
-    counts = deployment.counts
+    counts, control = deployment.counts, deployment.control
     mode: Any = report.mode
     return PolicyView(
         name=deployment.name,
@@ -39,7 +40,7 @@ def policy_view(deployment: Deployment) -> PolicyView:
             ArmView(name=arm.name, pulls=arm.pulls, in_use=not arm.dropped) for arm in report.arms
         ),
         decisions=deployment.agent.decisions,
-        joined=deployment.agent.joined,
+        joined=deployment.agent.joined + (0 if control is None else control.learned),
         pending=len(deployment.pending),
         late=counts.late,
         defaulted=counts.defaulted,
@@ -63,6 +64,8 @@ def policy_view(deployment: Deployment) -> PolicyView:
             for part, held in parts.items()
         ),
         mismatches=deployment.mismatches,
+        not_learned=0 if control is None else control.not_learned,
+        control=control_view(deployment),
     )
 
 

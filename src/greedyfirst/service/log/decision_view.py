@@ -57,7 +57,8 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     eligible_arms: tuple[str, ...] | None
     rewards: tuple[RewardView, ...]
     status: Status
-    #: What the model learned from it, None if nothing (yet).
+    #: The reward that counts, which the model learned, None if there is none (yet). A policy does
+    #: not learn from its control group unless it was asked to.
     learned: float | None
     #: The context and what follows from it are empty then.
     erased: ErasureView | None = None
