@@ -1,6 +1,17 @@
 """The command line: thin, every command calls one public function."""
 
-from greedyfirst.cli import bounds, diversity, evaluate, figure, keys, log, plan, replay, serve
+from greedyfirst.cli import (
+    bounds,
+    diversity,
+    evaluate,
+    figure,
+    keys,
+    log,
+    plan,
+    protocol,
+    replay,
+    serve,
+)
 from greedyfirst.cli.application import app, main
 
 __all__ = [
@@ -13,6 +24,7 @@ __all__ = [
     "log",
     "main",
     "plan",
+    "protocol",
     "replay",
     "serve",
 ]
