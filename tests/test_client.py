@@ -415,3 +415,19 @@ def test_a_restart_is_not_noticed(tmp_path):
             waiting = thread.submit(patient_client.decide, "dose", PATIENT)
             with service_process("--db", tmp_path / "log.db", port=port):
                 assert waiting.result().step == 2
+
+
+def test_what_was_learned_the_protocol_subgroups_and_operations(client, policy):
+    made = client.decide(policy, PATIENT)
+    client.reward(made, 1.0)
+    assert client.effects(policy, against="high")["against"] == "high"
+    assert client.effects(policy)["against"] == "low"
+    assert client.intervals(made)["chosen"] == made.arm
+    assert client.protocol(policy)["document"]["policy"] == policy
+    levels = [
+        (each["level"], each["decisions"]) for each in client.subgroups(policy, "sex")["groups"]
+    ]
+    assert levels == [("f", 1), ("m", 0), ("f", 1)]
+    assert policy in [each["name"] for each in client.operations()["policies"]]
+    with pytest.raises(InvalidError, match="by must be a category"):
+        client.subgroups(policy, "age & more")

@@ -1,5 +1,6 @@
 """Every snippet and command of the README and the docs is run."""
 
+import json
 import os
 import re
 import shlex
@@ -96,6 +97,13 @@ def test_commands_run(line, tmp_path):
     if "keys remove" in line or "keys rotate" in line:
         add_key(tmp_path / "trial.db", AccessKey("clinic", "decider", b"hash"))
     (tmp_path / "anchors.txt").write_text("")
+    specification = {
+        "name": "warfarin",
+        "arms": ["low", "high"],
+        "features": [{"kind": "numeric", "name": "age"}],
+        "seed": 7,
+    }
+    (tmp_path / "trial.json").write_text(json.dumps(specification))
     (tmp_path / "secret.txt").write_text("a secret of the auditor")
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,dose", *rows]) + "\n")
     doses = rng.normal(size=(200, 2))

@@ -9,6 +9,7 @@ from greedyfirst.cli import (
     keys,
     log,
     plan,
+    protocol,
     replay,
     serve,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "log",
     "main",
     "plan",
+    "protocol",
     "replay",
     "serve",
 ]

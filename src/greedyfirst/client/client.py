@@ -194,6 +194,10 @@ class Client:
         """A decision, its context and what came of it."""
         return self._ask("GET", _decision(decision), read=dict)
 
+    def intervals(self, decision: Decision | str) -> dict[str, Any]:
+        """What is expected of each arm today in a decision's context, with intervals."""
+        return self._ask("GET", _decision(decision, "/intervals"), read=dict)
+
     def replay(self, decision: Decision | str) -> dict[str, Any]:
         """A decision as it was logged, and made again from the log: are they the ``same``?"""
         return self._ask("GET", _decision(decision, "/replay"), read=dict, patient=True)
@@ -213,6 +217,24 @@ class Client:
     def diversity(self, policy: str) -> dict[str, Any]:
         """How diverse each arm's samples are, and the open alarms."""
         return self._ask("GET", _policy(policy, "/diversity"), read=dict)
+
+    def effects(self, policy: str, *, against: str | None = None) -> dict[str, Any]:
+        """What was learned of each arm, with intervals, and compared with the arm ``against``."""
+        query = "" if against is None else f"?{urlencode({'against': against})}"
+        return self._ask("GET", _policy(policy, f"/effects{query}"), read=dict)
+
+    def subgroups(self, policy: str, by: str) -> dict[str, Any]:
+        """Decisions, rewards and effects by the levels of the category ``by``, and by period."""
+        query = urlencode({"by": by})
+        return self._ask("GET", _policy(policy, f"/subgroups?{query}"), read=dict, patient=True)
+
+    def protocol(self, policy: str) -> dict[str, Any]:
+        """What was laid down when the policy was created, its hash, and later changes."""
+        return self._ask("GET", _policy(policy, "/protocol"), read=dict)
+
+    def operations(self) -> dict[str, Any]:
+        """Whether the service and its policies run: what an operator's key may see."""
+        return self._ask("GET", "/v1/operations", read=dict)
 
     def resolve(
         self,

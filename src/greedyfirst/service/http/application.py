@@ -22,7 +22,14 @@ from litestar.openapi.spec import Components, SecurityScheme
 from greedyfirst.service import dashboard
 from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
-from greedyfirst.service.http import audit, clock, decisions, policies
+from greedyfirst.service.http import (
+    audit,
+    clock,
+    decisions,
+    evidence,
+    operations,
+    policies,
+)
 from greedyfirst.service.http.access import Access, caller_of, needs, reason_of
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
@@ -65,11 +72,12 @@ async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     return document_of(request.app)
 
 
-@get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")
+@get("/metrics", include_in_schema=False, guards=[needs("operator")], media_type="text/plain")
 async def metrics(request: Request[Any, Any, Any], state: State) -> bytes:
     """Prometheus reads this."""
     caller = caller_of(request)
-    text: bytes = state.metrics.text(None if caller is None else caller.policies)
+    assert caller is not None
+    text: bytes = state.metrics.text(caller.policies, arms=caller.may("reader"))
     return text
 
 
@@ -191,6 +199,8 @@ def make_application(
         ("policies", policies.FURTHER_HANDLERS),
         ("clock", clock.HANDLERS),
         ("audit", audit.HANDLERS),
+        ("evidence", evidence.HANDLERS),
+        ("operations", operations.HANDLERS),
     ]
     app = Litestar(
         route_handlers=[

@@ -12,6 +12,7 @@ from litestar.openapi.spec import Operation, RequestBody
 from litestar.routes import HTTPRoute
 
 from greedyfirst.service.http.access import needed_role
+from greedyfirst.service.http.blinding import Operations
 from greedyfirst.service.http.messages import (
     AuditEntry,
     ClockView,
@@ -26,20 +27,28 @@ from greedyfirst.service.http.messages import (
 )
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
+from greedyfirst.service.state.effects import DecisionIntervals, Effects
+from greedyfirst.service.state.protocol import Protocol
+from greedyfirst.service.state.subgroups import Subgroups
 
 _ANSWERS = [
     AuditEntry,
     ClockView,
     Course,
     Decision,
+    DecisionIntervals,
     DecisionView,
     DiversityView,
+    Effects,
     HeadView,
+    Operations,
     PolicyView,
     Problem,
+    Protocol,
     ReplayView,
     RewardAnswer,
     SchemaAnswer,
+    Subgroups,
 ]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from greedyfirst.policies.greedy_first import ArmDiversity, DiversityReport
 from greedyfirst.service.http.control_view import control_view
 from greedyfirst.service.http.messages import (
@@ -18,9 +16,9 @@ from greedyfirst.service.http.messages import (
     PolicyView,
     StarvingArm,
 )
-from greedyfirst.service.log.entries import Entry, encode
-from greedyfirst.service.log.events import Imported
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.protocol import shown
 from greedyfirst.service.state.reports import report_of
 
 
@@ -124,8 +122,4 @@ def diversity_view(deployment: Deployment) -> DiversityView:
 
 def audit_entry(entry: Entry) -> AuditEntry:
     """An entry of the audit list; imported rows are only counted."""
-    event = entry.event
-    shown: dict[str, Any] = msgspec.json.decode(encode(event))
-    if isinstance(event, Imported):
-        shown["rows"] = len(event.rows)
-    return AuditEntry(number=entry.seq, at=entry.at, event=shown)
+    return AuditEntry(number=entry.seq, at=entry.at, event=shown(entry))

@@ -36,6 +36,8 @@ class Created(Event, frozen=True, kw_only=True, tag="created"):
     asked: PolicyDescription | None = None
     #: The name of the key that was used for it, None where none was needed.
     who: str | None = None
+    #: The releases of this package, NumPy and numba that made it; None in older logs.
+    release: dict[str, str] | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_view
+from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_views
 from greedyfirst.service.log.events import ArmAdded, Created, SchemaChanged
 from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state.specification import Feature, NumericFeature
@@ -91,10 +91,7 @@ def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
 def _rows(
     log: ReadableLog, policy: str, arms: list[str], numeric: dict[str, bool], summed: bool
 ) -> Iterator[dict[str, Any]]:
-    for entry in log.read(policy):
-        if entry.kind != "decided" or entry.step is None:
-            continue
-        view = decision_view(log.about(policy, entry.step), summed=summed)
+    for _, view in decision_views(log, policy, summed=summed):
         row, chances = _row(view), view.answer.propensities
         for arm in arms if chances else ():
             row[f"propensity.{arm}"] = chances.get(arm, 0.0)

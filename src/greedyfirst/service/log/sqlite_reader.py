@@ -105,6 +105,16 @@ class SqliteReader:
             (policy, before or 2**62, limit),
         )
 
+    def decisions_before(self, policy: str, seq: int | None) -> int:
+        """The number of the last decision before entry ``seq``."""
+        with disk(self.path), self._reading:
+            found = self._reader.execute(
+                "SELECT step FROM entries WHERE policy = ? AND seq < ? AND kind = 'decided' "
+                "ORDER BY seq DESC LIMIT 1",
+                (policy, seq or 2**62),
+            ).get
+        return int(found or 0)
+
     def policies(self) -> list[Entry]:
         """The entries that created deployments."""
         # In the order of the index, which SQLite then takes instead of reading the whole log.

@@ -214,9 +214,7 @@ class Deployment:
     def encode_past(self, context: dict[str, Any]) -> FloatArray:
         """A logged context, perhaps of an earlier schema, as numbers of the current one."""
         if self.schema_version > 1:
-            known = {feature.name for feature in self.encoding.features}
-            filled = self.backfill | context
-            context = {name: value for name, value in filled.items() if name in known}
+            context = fitted(self.schema, self.backfill, context)
         return _encoded(self.schema, context)
 
     def overdue(self, at: float) -> bool:
@@ -247,6 +245,12 @@ class Deployment:
             how(arm)
         except ValueError:
             raise ConflictError(f"arm {arm!r} is the last one that is left") from None
+
+
+def fitted(schema: Schema, backfill: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+    """A context, perhaps of an earlier schema, with the features of this one."""
+    filled = backfill | context
+    return {item.name: filled[item.name] for item in schema.features if item.name in filled}
 
 
 def _encoded(schema: Schema, context: dict[str, Any]) -> FloatArray:
