@@ -30,7 +30,6 @@ TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv)(\.gz)?|\.parquet)\Z", re.IGNORECA
 
 #: Options that several commands have.
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
 Out = Annotated[Path, typer.Option(help="Where files go.")]
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for, typed_command
+from greedyfirst.cli.application import Out, Seed, app, directory_for, typed_command
 from greedyfirst.cli.arms_file import read_arms
 from greedyfirst.cli.policy_option import policy_of
+from greedyfirst.cli.spread_options import Jobs
 from greedyfirst.cli.table_options import Categorical, Drop, Impute, NoHeader, Standardise
 from greedyfirst.validation import number, whole_number, wrong
 

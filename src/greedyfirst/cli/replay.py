@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greedyfirst.cli.application import (
-    Jobs,
     Out,
     Seed,
     app,
@@ -16,6 +15,7 @@ from greedyfirst.cli.application import (
     output_name,
     typed_command,
 )
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
 from greedyfirst.cli.table_options import (
     Categorical,
     Drop,
@@ -66,6 +66,9 @@ def replay(
     ] = None,
     seed: Seed = 10,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     out: Out = Path("figures"),
 ) -> None:
     """Would greedy have been enough on this table, and what would each policy have cost?"""
@@ -78,11 +81,10 @@ def replay(
     whole_number("--permutations", permutations, at_least=1)
     whole_number("--initial-pulls", initial_pulls, at_least=0)
     whole_number("--seed", seed, at_least=0)
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
     frame, column = read_named(table, label, data_dir, header=not no_header)
     rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
-    with directory_for(out):
+    spreading = spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume)
+    with spreading as spread, directory_for(out):
         replayed = replay_table(
             frame,
             label=column,
@@ -98,7 +100,7 @@ def replay(
             initial_pulls=initial_pulls,
             permutations=permutations,
             seed=seed,
-            n_jobs=jobs,
+            **spread,
         )
     typer.echo(replayed.table())
     for sentence in verdict(replayed):
