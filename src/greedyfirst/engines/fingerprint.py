@@ -13,9 +13,17 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -25,7 +33,11 @@ from greedyfirst.validation import wrong
 
 _PACKAGE = Path(__file__).parents[1]
 #: What a class gets by being made, and says nothing about what it does.
-_INCIDENTAL = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
+_INCIDENTAL = {
+    *("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "_abc_impl"),
+    # A dataclass has its defaults in its generated functions too.
+    *("__dataclass_fields__", "__dataclass_params__"),
+}
 
 
 def fingerprint(name: str, value: Any) -> str:
@@ -54,7 +66,7 @@ class _Hashing:
             self.digest.update(np.ascontiguousarray(value).tobytes())
         elif isinstance(value, (tuple, list)):
             self._all(type(value).__name__, value)
-        elif isinstance(value, dict):
+        elif isinstance(value, (dict, MappingProxyType)):
             self._all("dict", [part for item in value.items() for part in item])
         elif isinstance(value, (set, frozenset)):
             self._all("set", sorted(fingerprint(self.name, item) for item in value))
@@ -62,12 +74,14 @@ class _Hashing:
             self._note("module", value.__name__)
         elif is_kernel(value):
             self.add(plain_function(value))
+        elif isinstance(value, cached_property):
+            self._all("property", [value.func])
         elif isinstance(value, (FunctionType, type)):
             self._code(value)
         elif isinstance(value, MethodType):
             self._all("method", [value.__func__, value.__self__])
-        elif isinstance(value, (staticmethod, classmethod)):
-            self._all(type(value).__name__, [value.__func__])
+        elif hasattr(value, "__wrapped__"):  # by decorators; static and class methods too
+            self._all(type(value).__name__, [value.__wrapped__])
         elif isinstance(value, property):
             self._all("property", [value.fget, value.fset])
         else:
@@ -119,8 +133,10 @@ class _Hashing:
                 self.add(constant)
 
     def _object(self, value: Any) -> None:
-        if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType):
-            self._note("builtin", value.__module__ or "", value.__qualname__)
+        if isinstance(value, MemberDescriptorType) or (
+            isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType)
+        ):
+            self._note("builtin", str(getattr(value, "__module__", "")), value.__qualname__)
             return
         try:
             reduced = value.__reduce_ex__(4)
