@@ -1,5 +1,6 @@
 """Equal fingerprints stand for equal results: data by value, a user's code by what it does."""
 
+import copy
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -116,6 +117,9 @@ def test_classes_of_a_user():
     one, same, other = dataclass_of(1), dataclass_of(1), dataclass_of(2)
     assert of(one) == of(same) != of(other)
     assert of(one(3)) == of(same(3)) != of(one(4))
+    before = of(one)
+    copy.copy(one(3))  # pickle and copy note things in the class
+    assert of(one) == before
     assert of(one(3)) != of(other(3))  # what they are worth is the same, what they do is not
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import dask
+from dask.utils import parse_timedelta
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 
@@ -66,8 +68,10 @@ class _Run:
 
     def results(self) -> Results:
         try:
-            self._submit()
             self._wait_for_a_worker()
+            # Else the scheduler would favour the one worker that has it.
+            self.client.replicate([self.task])
+            self._submit()
             for future, result in self.done:
                 if isinstance(result, CancelledError):
                     raise result
@@ -98,14 +102,13 @@ class _Run:
         return BLOCKS_PER_THREAD * self.threads + BLOCKS_BESIDES
 
     def _wait_for_a_worker(self) -> None:
-        if self.threads == 0:
-            try:
-                self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
-            except TimeoutError:
-                raise ConnectionError(
-                    f"the Dask scheduler at {_address(self.client)} has had no workers for "
-                    f"{WORKERS_WITHIN:g} s; start some with dask worker {_address(self.client)}"
-                ) from None
+        try:
+            self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+        except TimeoutError:
+            raise ConnectionError(
+                f"the Dask scheduler at {_address(self.client)} has had no workers for "
+                f"{WORKERS_WITHIN:g} s; start some with dask worker {_address(self.client)}"
+            ) from None
 
 
 def _work() -> Any:
@@ -150,11 +153,21 @@ def _address(client: Client) -> str:
     return str(client.scheduler.address) if client.scheduler else "an unknown address"
 
 
+def _say_nothing() -> None:
+    """Keep Dask from writing of what is told in a sentence."""
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 @contextmanager
 def cluster_at(address: str) -> Iterator[Client]:
     """A client of the scheduler at this address."""
+    if not re.fullmatch(r"(\w+://)?\S+:\d+", address):
+        raise wrong("cluster", address, "the address of a scheduler, such as tcp://10.0.0.5:8786")
+    _say_nothing()
+    configured = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     try:
-        client = Client(address, timeout=ANSWERS_WITHIN, set_as_default=False)
+        client = Client(address, timeout=min(ANSWERS_WITHIN, configured), set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         reason = " ".join(str(error).split())
         raise ConnectionError(f"no Dask scheduler answers at {address!r}: {reason}") from None
@@ -166,14 +179,15 @@ def cluster_at(address: str) -> Iterator[Client]:
 def local_workers(n_workers: int) -> Iterator[Client]:
     """A client of a cluster of as many processes of this machine, which end with it."""
     whole_number("workers", n_workers, at_least=1)
+    _say_nothing()
     with (
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs=logging.ERROR,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -35,6 +35,7 @@ _PACKAGE = Path(__file__).parents[1]
 #: What a class gets by being made, and says nothing about what it does.
 _INCIDENTAL = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "_abc_impl"),
+    "__slotnames__",  # noted by pickle
     # A dataclass has its defaults in its generated functions too.
     *("__dataclass_fields__", "__dataclass_params__"),
 }
