@@ -28,7 +28,6 @@ TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv|txt|arff)(\.gz)?|\.parquet)\Z", re
 
 #: Options that several commands have.
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
 Out = Annotated[Path, typer.Option(help="Where files go.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
 

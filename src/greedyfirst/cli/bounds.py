@@ -10,6 +10,7 @@ import typer
 
 from greedyfirst.cli.application import Force, Out, Seed, app
 from greedyfirst.cli.arms_file import read_arms
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
 from greedyfirst.cli.table_options import (
     AS_FOUND,
     Categorical,
@@ -82,6 +83,10 @@ def bounds(
     ] = False,
     runs: Annotated[int, typer.Option(help="Simulated runs at each noise.")] = 200,
     seed: Seed = 10,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     out: Out = Path("figures"),
     force: Force = False,
     reading: Reading,
@@ -123,22 +128,26 @@ def bounds(
             )
     if simulate:
         out.mkdir(parents=True, exist_ok=True)
-    report = report_bounds(
-        parameters,
-        contexts=law,
-        sigma=sigma,
-        initial_pulls=pulls,
-        x_max=None if contexts in CONTEXTS else x_max,
-        h=h,
-        lambda0=lambda0,
-        t0=t0,
-        q=q,
-        alpha=alpha,
-        link=link,
-        n_runs=runs if simulate else 0,
-        horizon=horizon,
-        seed=seed,
-    )
+    elif (cluster, workers, resume) != (None, None, None):
+        raise ValueError("--cluster, --workers and --resume must be given with --simulate")
+    with spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume) as spread:
+        report = report_bounds(
+            parameters,
+            contexts=law,
+            sigma=sigma,
+            initial_pulls=pulls,
+            x_max=None if contexts in CONTEXTS else x_max,
+            h=h,
+            lambda0=lambda0,
+            t0=t0,
+            q=q,
+            alpha=alpha,
+            link=link,
+            n_runs=runs if simulate else 0,
+            horizon=horizon,
+            seed=seed,
+            **spread,
+        )
     columns = shutil.get_terminal_size((WITHOUT_TERMINAL, 24)).columns
     typer.echo(report.text(min(max(columns, NARROWEST), WIDEST)))
     for path in report.write(out) if report.curves else []:

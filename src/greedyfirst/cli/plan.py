@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Force, Jobs, Out, Seed, app, typed_command
+from greedyfirst.cli.application import Force, Out, Seed, app, typed_command
 from greedyfirst.cli.arms_file import read_arms
 from greedyfirst.cli.policy_option import policy_of
+from greedyfirst.cli.spread_options import Jobs
 from greedyfirst.cli.table_options import (
     AS_FOUND,
     Categorical,

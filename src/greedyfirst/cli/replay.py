@@ -9,13 +9,13 @@ import typer
 
 from greedyfirst.cli.application import (
     Force,
-    Jobs,
     Out,
     Seed,
     app,
     output_name,
     typed_command,
 )
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
 from greedyfirst.cli.table_options import (
     AS_FOUND,
     Categorical,
@@ -70,6 +70,9 @@ def replay(
     ] = None,
     seed: Seed = 10,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     out: Out = Path("figures"),
     force: Force = False,
     reading: Reading,
@@ -85,10 +88,12 @@ def replay(
     whole_number("--permutations", permutations, at_least=1)
     whole_number("--initial-pulls", initial_pulls, at_least=0)
     whole_number("--seed", seed, at_least=0)
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
     name = output_name(table)
-    with output_directory(out, replay_files(name), force=force), noted() as notes:
+    with (
+        spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume) as spread,
+        output_directory(out, replay_files(name), force=force),
+        noted() as notes,
+    ):
         frame, column = read_named(table, label, data_dir, reading)
         rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
         replayed = replay_table(
@@ -106,7 +111,7 @@ def replay(
             initial_pulls=initial_pulls,
             permutations=permutations,
             seed=seed,
-            n_jobs=jobs,
+            **spread,
         )
     typer.echo(replayed.table())
     for sentence in verdict(replayed):

@@ -1,8 +1,9 @@
 """The paper's experiments by name: a file for each figure, section of the appendix, or claim."""
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments import (
     example1,
     explore_then_exploit,
@@ -38,7 +39,9 @@ class PreparedFigure(Protocol):
     def published_name(self) -> str:
         """The name of the published figure that it is compared with."""
 
-    def run(self, *, n_instances: int | None, seed: int, n_jobs: int, raw: Path | None) -> Any:
+    def run(
+        self, *, n_instances: int | None, seed: int, raw: Path | None, **spread: Unpack[Spread]
+    ) -> Any:
         """What the other functions take as ``result``; curves of instances go to ``raw``."""
 
     def table(self, result: Any) -> str:

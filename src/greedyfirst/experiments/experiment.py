@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.published import PUBLISHED_SWITCHES, Final
 from greedyfirst.experiments.raw_curves import RawCurves, raw_curves
 from greedyfirst.files.pictures import SIZE, save_picture
@@ -86,10 +87,13 @@ class Experiment:
         *,
         n_instances: int | None = None,
         seed: int = 10,
-        n_jobs: int = 1,
         raw: Path | None = None,
+        **spread: Unpack[Spread],
     ) -> SimulationResult:
-        """Simulate it; curves of single instances go to the Parquet file ``raw``."""
+        """Simulate it; curves of single instances go to the Parquet file ``raw``.
+
+        ``n_jobs``, ``engine`` and ``resume`` are those of :func:`greedyfirst.simulate`.
+        """
         wanted = self.n_instances if n_instances is None else n_instances
         parts = []
         with nullcontext() if raw is None else raw_curves(raw, figure=self.name, seed=seed) as file:
@@ -100,9 +104,9 @@ class Experiment:
                     n_instances=wanted,
                     horizon=self.horizon,
                     seed=seed,
-                    n_jobs=n_jobs,
                     steps=plotted_steps(self.horizon),
                     collect_curves=self._writer(file, policies),
+                    **spread,
                 )
                 parts.append(result)
         return SimulationResult.joined(parts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.policies import Policy
 from greedyfirst.problems import TableProblem
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
@@ -179,7 +180,7 @@ def replay_table(
     initial_pulls: int = 1,
     permutations: int = 20,
     seed: int = 10,
-    n_jobs: int = 1,
+    **spread: Unpack[Spread],
 ) -> Replay:
     """Replay a classified table as a bandit problem.
 
@@ -207,8 +208,10 @@ def replay_table(
         1, 2 and 5 as well.
     permutations
         Random orders of the rows.
-    seed, n_jobs
+    seed
         As in :func:`greedyfirst.simulate`.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume``, as there.
 
     Examples
     --------
@@ -258,8 +261,8 @@ def replay_table(
         n_instances=permutations,
         horizon=problem.n_rows,
         seed=seed,
-        n_jobs=n_jobs,
         collect=gathered.add,
+        **spread,
     )
     result = _in_unit(result, unit)
     per_decision = result.final / problem.n_rows

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import fill
+from typing import Unpack
 
 from rich.console import Console
 from rich.table import Table
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.bounds.curves import Point, draw_curves, success_curves
 from greedyfirst.experiments.bounds.lines import Line, constant_lines, regret_lines, success_lines
 from greedyfirst.experiments.bounds.problem import Question, prepare
@@ -88,6 +90,7 @@ def report_bounds(
     n_runs: int = 0,
     horizon: int = 2000,
     seed: int = 10,
+    **spread: Unpack[Spread],
 ) -> BoundsReport:
     """What the paper promises for given arms, contexts and noise.
 
@@ -120,6 +123,8 @@ def report_bounds(
         T, of the runs and of the regret bounds.
     seed
         Of everything.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume`` of the runs, as in :func:`greedyfirst.simulate`.
     """
     number("sigma", sigma, above=0)
     number("alpha", alpha, at_least=0)
@@ -153,6 +158,7 @@ def report_bounds(
             horizon=horizon,
             n_runs=n_runs,
             seed=seed,
+            **spread,
         )
     return BoundsReport(
         sections=(constant_lines(problem, question), regret, success),
