@@ -141,3 +141,14 @@ def test_a_probability_in_percent_is_told_by_column_and_row():
     frame = pd.DataFrame({"arm": ["a", "b"], "y": [0.0, 1.0], "p": [0.5, 50.0], "x": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r"^column 'p', data row 2 must be above 0 and at most 1"):
         LoggedData.from_table(frame, arm="arm", reward="y", propensity="p")
+
+
+def test_names_arms_and_rewards_of_pandas():
+    log = LoggedData(
+        contexts=pd.DataFrame({"x": [1.0, 2.0]}),
+        arms=pd.Series([0, 1]),
+        rewards=pd.Series([True, False]),
+        arm_names=pd.Index(["old", "new"]),
+    )
+    assert log.arm_names == ("old", "new")
+    assert log.rewards.tolist() == [1.0, 0.0]
