@@ -120,6 +120,22 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatAr
     return result
 
 
+def amounts(name: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
+    """As :func:`array`, but True and False are 1 and 0, and Python objects may be numbers."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        return array(name, value, shape)
+    if given.dtype.kind == "b":
+        return array(name, given.astype(np.float64), shape)
+    if given.dtype.kind != "O" or given.ndim != len(shape):
+        return array(name, value, shape)
+    found = np.empty(given.shape)
+    for place, item in np.ndenumerate(given):
+        found[place] = amount(f"{name}[{', '.join(map(str, place))}]", item)
+    return array(name, found, shape)
+
+
 def _of_shape(shape: tuple[int | None, ...]) -> str:
     lengths = ", ".join("n" if n is None else str(n) for n in shape)
     return f"an array of finite numbers of shape ({lengths}{',' * (len(shape) == 1)})"

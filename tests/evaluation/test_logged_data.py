@@ -188,3 +188,14 @@ def test_columns_of_every_arms_propensity():
     assert log.part(np.array([1])).chances().tolist() == [[0.2, 0.7]]
     with pytest.raises(ValueError, match=r"p\.high"):
         LoggedData.from_table(frame.drop(columns="p.high"), **columns)
+
+
+def test_names_arms_and_rewards_of_pandas():
+    log = LoggedData(
+        contexts=pd.DataFrame({"x": [1.0, 2.0]}),
+        arms=pd.Series([0, 1]),
+        rewards=pd.Series([True, False]),
+        arm_names=pd.Index(["old", "new"]),
+    )
+    assert log.arm_names == ("old", "new")
+    assert log.rewards.tolist() == [1.0, 0.0]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from greedyfirst.agent.contexts import is_table, numbers
+from greedyfirst.agent.contexts import is_table
 from greedyfirst.agent.decision_maker import DecisionMaker
 from greedyfirst.agent.estimates import Estimates
 from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
@@ -26,6 +26,7 @@ from greedyfirst.validation import (
     BoolArray,
     FloatArray,
     amount,
+    amounts,
     array,
     number,
     whole_number,
@@ -189,7 +190,7 @@ class Agent(Estimates, DecisionMaker, Saving):
         """Learn from several rewards, as ``update`` would one by one."""
         rows = self._rows("contexts", contexts)
         chosen = self._arms(arms, len(rows))
-        values = numbers("rewards", rewards, (len(rows),))
+        values = amounts("rewards", rewards, (len(rows),))
         check_rewards("rewards", self._link, values)
         self._make_room(len(rows))
         steps = np.full(len(rows), FOREIGN, np.int64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedyfirst.validation import FloatArray, amount, array, wrong
+from greedyfirst.validation import FloatArray, amounts, wrong
 
 if TYPE_CHECKING:
     from greedyfirst.tables.schema import Schema
@@ -45,7 +45,7 @@ class ContextReader:
         cells = _cells(argument, value, len(self.names))
         if cells is None:
             self._refuse_unnamed(argument, value)
-            return numbers(argument, value, (len(self.names),))
+            return amounts(argument, value, (len(self.names),))
         schema = self._schema_for(argument, list(cells))
         encoded = schema.encode_row(cells if self.schema else _without_booleans(cells))
         self._remember(schema)
@@ -61,7 +61,7 @@ class ContextReader:
             rows = [self.row(f"{argument}[{place}]", each) for place, each in enumerate(value)]
             return np.array(rows)
         self._refuse_unnamed(argument, value)
-        return numbers(argument, value, (None, len(self.names)))
+        return amounts(argument, value, (None, len(self.names)))
 
     def _frame(self, argument: str, frame: Any) -> FloatArray:
         from greedyfirst.tables.columns import check_frame
@@ -113,25 +113,6 @@ def is_table(value: Any) -> bool:
     first = value[0] if isinstance(value, Sequence) and len(value) else None
     rows = isinstance(first, np.ndarray) or _has_names(first)
     return rows or (isinstance(first, Sequence) and not isinstance(first, str))
-
-
-def numbers(argument: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
-    """Finite numbers; True and False are 1 and 0, and objects may be numbers too."""
-    try:
-        given = np.asarray(value)
-    except ValueError:
-        given = np.empty(0)
-    if given.dtype.kind == "b":
-        given = given.astype(np.float64)
-    elif given.dtype.kind == "O" and given.ndim == len(shape):
-        found = np.empty(given.shape)
-        for place, item in np.ndenumerate(given):
-            where = f"{argument}[{', '.join(map(str, place))}]"
-            found[place] = amount(where, item)
-        given = found
-    else:
-        given = value
-    return array(argument, given, shape)
 
 
 def _is_frame(value: Any) -> bool:

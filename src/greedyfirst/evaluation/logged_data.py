@@ -14,7 +14,7 @@ from greedyfirst.tables.column_notes import note_code
 from greedyfirst.tables.columns import check_known, first_row
 from greedyfirst.tables.findings import Faults
 from greedyfirst.tables.labels import check_not_measured
-from greedyfirst.validation import FloatArray, IntArray, array, names, wrong
+from greedyfirst.validation import FloatArray, IntArray, amounts, array, names, wrong
 
 if TYPE_CHECKING:
     import pandas
@@ -89,7 +89,7 @@ class LoggedData:
             object.__setattr__(self, "all_propensities", every)
         object.__setattr__(self, "contexts", contexts)
         object.__setattr__(self, "arms", arms.astype(np.int64))
-        object.__setattr__(self, "rewards", array("rewards", self.rewards, (n,)))
+        object.__setattr__(self, "rewards", amounts("rewards", self.rewards, (n,)))
         object.__setattr__(self, "arm_names", arm_names)
         object.__setattr__(self, "propensities", propensities)
 
