@@ -120,9 +120,7 @@ def work(path: Path, jobs: int, what: str) -> tuple[float, float, int]:
     start, again = time.perf_counter(), 0
     if what in POLICIES:
         columns = {"arm": "arm", "reward": "reward", "schema": None}
-        learned = learning_from_logs.learn_from(
-            agent, path, **columns, n_jobs=jobs, progress=False
-        )
+        learned = learning_from_logs.learn_from(agent, path, **columns, n_jobs=jobs, progress=False)
         again = learned.one_by_one
     else:
         bare_pass(path, jobs)

@@ -304,6 +304,7 @@ class Agent:
         arm: str = "arm",
         reward: str = "reward",
         schema: Schema | None = None,
+        rewarded_only: bool = False,
         n_jobs: int = 1,
         progress: bool | None = None,
     ) -> int:
@@ -321,6 +322,8 @@ class Agent:
             The columns of the arm that was taken, by name or number, and of its reward.
         schema
             How other columns become contexts; None takes the columns named as the features.
+        rewarded_only
+            Leave out rows without a reward, which are refused otherwise.
         n_jobs
             Threads; -1 is one per processor. The result is the same, bit for bit, for any number.
         progress
@@ -334,6 +337,7 @@ class Agent:
             arm=arm,
             reward=reward,
             schema=schema,
+            rewarded_only=rewarded_only,
             n_jobs=n_jobs,
             progress=progress,
         )

@@ -62,9 +62,10 @@ def learn_from(
     *,
     arm: str,
     reward: str,
-    schema: Schema | None,
-    n_jobs: int,
-    progress: bool | None,
+    schema: Schema | None = None,
+    rewarded_only: bool = False,
+    n_jobs: int = 1,
+    progress: bool | None = None,
 ) -> Learned:
     """A copy of the agent's state after all rows of a log; the agent itself is not changed."""
     n_jobs = whole_number("n_jobs", n_jobs, at_least=-1)
@@ -77,15 +78,19 @@ def learn_from(
         reward=reward,
         arm_names=agent.arm_names,
         schema=schema,
+        rewarded_only=rewarded_only,
     )
-    learner = Learner(agent, columns)
+    learner, learned = Learner(agent, columns), 0
     with open_log(dataset) as log, _progress(progress) as bar:
         columns.check(log.schema)
         task = None if bar is None else bar.add_task("rows", total=log.rows)
         for rows in learner.learn(log.shards, n_jobs):
+            learned += rows
             if bar is not None:
-                bar.advance(task, rows)
-    return Learned(state=learner.state, rows=log.rows, one_by_one=learner.one_by_one)
+                bar.update(task, completed=learned)
+    if not learned:
+        raise ValueError(f"no row of the log has a reward in column {reward!r}")
+    return Learned(state=learner.state, rows=learned, one_by_one=learner.one_by_one)
 
 
 def sum_shard(shard: Shard, columns: LogColumns, expected: Expected, skip: int) -> list[RowSums]:
@@ -119,31 +124,34 @@ class Learner:
                     yield self._learn_rows(rows)
             return
         # The first block has most of what happens only once, and tells what to expect of others.
-        yield self._learn_rows(next(self.columns.read(shards[0])))
-        for place, (shard, blocks) in enumerate(self._summed(shards, n_jobs)):
+        first = next(self.columns.read(shards[0]), None)
+        if first is not None:
+            yield self._learn_rows(first)
+        done = int(first is not None)
+        for shard, blocks in self._summed(shards, done, n_jobs):
             reader = _Reader(self.columns, shard)
-            for number, sums in enumerate(blocks, start=place == 0):
+            for number, sums in enumerate(blocks, start=done):
                 if learning_by_sums.can_add(self.options, self.state, sums):
                     learning_by_sums.add(self.options, self.state, sums)
                 else:
                     self._learn_rows(reader.block(number))
                 yield sums.rows
+            done = 0
 
     def _summed(
-        self, shards: Sequence[Shard], n_jobs: int
+        self, shards: Sequence[Shard], done: int, n_jobs: int
     ) -> Iterator[tuple[Shard, list[RowSums]]]:
-        """Each shard with its sums, in their order; some are summed ahead."""
+        """Each shard with the sums of its blocks, those aside that are ``done`` in the first."""
         n_arms, d = len(self.columns.arm_names), len(self._work.context)
         blocks = max(shard.rows for shard in shards) // self.columns.block_rows + 1
         ahead = max(1, min(AHEAD, AHEAD_BYTES // (8 * n_arms * d * d * blocks)))
-        to_come = iter(enumerate(shards))
+        to_come = iter((shard, done if shard is shards[0] else 0) for shard in shards)
         with ThreadPoolExecutor(n_jobs) as pool:
             waiting: deque[tuple[Shard, Future[list[RowSums]]]] = deque()
 
             def submit(count: int) -> None:
                 expected = learning_by_sums.expected(self.state)
-                for place, shard in islice(to_come, count):
-                    skip = int(place == 0)
+                for shard, skip in islice(to_come, count):
                     task = pool.submit(sum_shard, shard, self.columns, expected, skip)
                     waiting.append((shard, task))
 

@@ -26,7 +26,7 @@ def can_add(model: Any, sums: RowSums, phase: int = 0) -> bool:
     """Whether the model can take in these rows by their sums; ``phase`` is that of its spans."""
     if isinstance(model, LeastSquares):
         singular = np.flatnonzero((model.rank < model.gram.shape[1]) & (sums.pulls > 0))
-        return all(sums.is_inside(arm, phase) for arm in singular)
+        return all(sums.is_inside(arm, phase) for arm in singular.tolist())
     if isinstance(model, LearnedRidge):
         return _prior_stays(model, sums)
     return isinstance(model, GaussianPosterior)

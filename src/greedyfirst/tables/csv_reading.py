@@ -60,10 +60,13 @@ class TextFile:
                 raise self.refusal(error, 0, names) from None
 
     def _copy(self, path: Path, types: dict[str, pa.DataType]) -> None:
-        with self.open(types) as rows, pa.OSFile(str(path), "wb") as sink:
-            with pa.ipc.new_file(sink, rows.schema) as writer:
-                for batch in rows:
-                    writer.write_batch(batch)
+        with (
+            self.open(types) as rows,
+            pa.OSFile(str(path), "wb") as sink,
+            pa.ipc.new_file(sink, rows.schema) as writer,
+        ):
+            for batch in rows:
+                writer.write_batch(batch)
 
     def stream(self) -> pa.NativeFile:
         """The file's text, decompressed."""

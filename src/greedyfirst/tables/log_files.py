@@ -60,7 +60,13 @@ class LogFiles:
 
 @contextmanager
 def open_log(source: Any) -> Iterator[LogFiles]:
-    """The shards of a file, a folder, several of these, or a ``pyarrow.dataset`` of files."""
+    """The shards of a file, a folder, several of these, or a ``pyarrow.dataset`` of files.
+
+    A log that is open already stays so.
+    """
+    if isinstance(source, LogFiles):
+        yield source
+        return
     paths = _paths(source)
     with TemporaryDirectory(prefix="greedyfirst-") as folder:
         shards: list[Shard] = []

@@ -17,7 +17,7 @@ from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 # Numbers of a block of rows, and the most rows of one: part of what makes results the same
 # wherever they are computed.
-BLOCK_NUMBERS, BLOCK_ROWS = 2**22, 2**15
+BLOCK_NUMBERS, BLOCK_ROWS = 2**21, 2**14
 
 
 class LogRows(NamedTuple):
@@ -43,6 +43,8 @@ class LogColumns:
         names are whole numbers, such as "1" and "2"; else it counts them from 0.
     schema
         How named columns become contexts; None takes them as the numbers that they are.
+    rewarded_only
+        Whether rows without a reward are left out; else they are refused.
     """
 
     contexts: Sequence[str]
@@ -50,6 +52,7 @@ class LogColumns:
     reward: str
     arm_names: Sequence[str]
     schema: Schema | None = None
+    rewarded_only: bool = False
 
     @property
     def block_rows(self) -> int:
@@ -74,10 +77,14 @@ class LogColumns:
             raise ValueError(f"column {self.arm!r} must hold names or numbers of arms, got {kind}")
 
     def read(self, shard: Shard) -> Iterator[LogRows]:
-        """The shard's rows, a block at a time."""
+        """The shard's rows, a block at a time; none is empty."""
         names = [*dict.fromkeys([*self.contexts, self.arm, self.reward])]
         first = 0
         for batch in batches(shard, names, self.block_rows):
+            if self.rewarded_only:
+                batch = batch.filter(batch.column(self.reward).is_valid())
+                if batch.num_rows == 0:
+                    continue
             columns = self._contexts(batch, shard, first)
             arms, rewards = self.arms_in(batch.column(self.arm)), np.empty(batch.num_rows)
             if arms.min() < 0:
@@ -103,8 +110,8 @@ class LogColumns:
         if is_text(taken.type) or all(_is_whole(name) for name in self.arm_names):
             if pa.types.is_dictionary(taken.type):
                 taken = taken.dictionary_decode()
-            found = pc.index_in(taken.cast(pa.string()), pa.array(self.arm_names, pa.string()))
-            return found.fill_null(-1).to_numpy().astype(np.int64)
+            known = pa.array(self.arm_names, pa.string())
+            taken = pc.index_in(taken.cast(pa.string()), known)
         arms: IntArray = taken.cast(pa.int64()).fill_null(-1).to_numpy()
         return np.where(arms < len(self.arm_names), arms, -1)
 
