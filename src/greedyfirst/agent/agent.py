@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from greedyfirst.agent.contexts import is_table
 from greedyfirst.agent.decision_maker import DecisionMaker
 from greedyfirst.agent.estimates import Estimates
+from greedyfirst.agent.from_logs import FromLogs
 from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.agent.running_policy import Arm
@@ -42,7 +43,7 @@ Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 _ARRAY, _FLOAT64 = np.ndarray, np.dtype(np.float64)
 
 
-class Agent(Estimates, DecisionMaker, Saving):
+class Agent(Estimates, DecisionMaker, FromLogs, Saving):
     """A policy at work, one decision at a time.
 
     Parameters

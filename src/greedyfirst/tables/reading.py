@@ -96,19 +96,42 @@ def read_table(
         _check_left_out("an ARFF file", separator=separator)
         frame = read_arff(file, encoding=encoding or "utf-8", compressed=packed)
     else:
-        check_format(file, magic)
-        start = _start(file, packed)
-        found = find_format(
-            file, start, separator=separator, encoding=encoding, decimal=decimal, na=missing
+        text = text_file(
+            file, header=header, separator=separator, encoding=encoding, decimal=decimal, na=missing
         )
-        text = TextFile(file, found, "gzip" if packed else None, header)
         frame = _as_frame(file, text.read())
-        decimal = decimal or (found.decimal if found.decimal != "." else None)
+        found = text.format.decimal
+        decimal = decimal or (found if found != "." else None)
     _mark_missing(frame, missing)
     for name in _check_texts("numeric", numeric):
         check_known("numeric (--numeric)", name, [str(each) for each in frame.columns])
         frame[name] = as_numbers(name, frame[name], decimal=decimal)
     return frame
+
+
+def text_file(
+    path: Path,
+    *,
+    header: bool = True,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    na: tuple[str, ...] = (),
+) -> TextFile:
+    """A file of separated cells, with how it is written: as given, else as its lines show."""
+    with open(path, "rb") as opened:
+        magic = opened.read(len(_PARQUET_MAGIC))
+    packed = magic.startswith(_GZIP_MAGIC) or path.suffix.lower() == ".gz"
+    check_format(path, magic)
+    found = find_format(
+        path,
+        _start(path, packed),
+        separator=separator,
+        encoding=encoding,
+        decimal=decimal,
+        na=na,
+    )
+    return TextFile(path, found, "gzip" if packed else None, header)
 
 
 def _check_left_out(kind: str, **options: str | None) -> None:
