@@ -27,7 +27,7 @@ from greedyfirst.evaluation import (
     in_control,
     shares_of,
 )
-from greedyfirst.evaluation.adaptive_weights import arm_scores
+from greedyfirst.evaluation.adaptive_weights import arm_scores, arm_weights
 from greedyfirst.tables import read_table
 from greedyfirst.validation import FloatArray
 
@@ -145,9 +145,10 @@ def arms(runs: int) -> None:
             for seed in range(runs):
                 log = played(name, effects, seed)
                 scores = arm_scores(log, log.all_propensities)
+                used = arm_weights(log.all_propensities) > 0
                 for arm, made in enumerate(arm_values(log).values()):
                     if made.estimate is not None:
-                        plain = Estimate.of(scores[-made.decisions :, arm], 0.95)
+                        plain = Estimate.of(scores[used[:, arm], arm], 0.95)
                         own = Estimate.of(log.rewards[log.arms == arm], 0.95)
                         for each, shown in zip(covered, (made.estimate, plain, own), strict=True):
                             each.append(shown.low <= effects[arm, 0] <= shown.high)

@@ -140,7 +140,7 @@ def test_each_arm_for_everyone_of_an_export(run, tmp_path):
     assert " to " in rows["low"]
     assert "280" in rows["low"]
     for arm in ("middle", "high"):
-        assert "no chance with some of any 100 people" in rows[arm]
+        assert "no chance (below 1 %) with some of any 100 people" in rows[arm]
 
 
 def test_each_arm_for_everyone_needs_every_arms_propensity(run, tmp_path):

@@ -38,6 +38,9 @@ from greedyfirst.validation import FloatArray, number
 
 #: Decisions that only the first model learns from, and those that a weight looks back on.
 FIRST, WINDOW = 20, 100
+#: A smaller probability counts as none: so few get the arm that the rest of the log cannot say how
+#: much a single reward of theirs would move the estimate.
+LEAST_CHANCE = 0.01
 #: The model is fitted again when there are so many times as many decisions.
 GROWTH = 1.3
 
@@ -57,7 +60,7 @@ class ArmValue:
         if self.estimate is not None:
             return None
         if self.decisions == 0:
-            return f"it had no chance with some of any {WINDOW} people in a row"
+            return f"it had no chance (below 1 %) with some of any {WINDOW} people in a row"
         return f"it was taken in too few decisions: {self.taken}"
 
 
@@ -111,13 +114,13 @@ def arm_scores(log: LoggedData, chances: FloatArray) -> FloatArray:
 
 def arm_weights(chances: FloatArray) -> FloatArray:
     """h of every decision and arm (n, n_arms); 0 where the arm had no chance, now or before."""
-    with np.errstate(divide="ignore"):
-        inverse = 1.0 / chances
+    none = chances < LEAST_CHANCE
+    inverse = np.where(none, np.inf, 1.0 / np.where(none, 1.0, chances))
     weights = np.zeros(chances.shape)
     for row in range(FIRST, len(chances)):
         weights[row] = inverse[max(row - WINDOW, 0) : row].mean(axis=0)
     weights[FIRST:] = 1.0 / np.sqrt(weights[FIRST:])
-    weights[chances == 0.0] = 0.0
+    weights[none] = 0.0
     return weights
 
 

@@ -26,7 +26,7 @@ from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.state.alarm_record import AlarmRecord
 from greedyfirst.service.state.amendments import Amendments
-from greedyfirst.service.state.control_group import ControlGroup, Drawn
+from greedyfirst.service.state.control_group import ControlGroup
 from greedyfirst.service.state.history import History
 from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.ranges import LEAST, MOST, outside
@@ -160,13 +160,13 @@ class Deployment:
         except ValueError as error:
             sentence = str(error).replace("eligible must", "eligible_arms must", 1)
             raise InvalidError(sentence) from None
-        drawn = Drawn(None, agent.propensities)
+        chances, group, control_step, in_control = agent.propensities, None, None, False
         if self.control is not None:
-            drawn = self.control.draw(agent, encoded, eligible)
-        in_control = drawn.arm is not None
-        chosen = chosen if drawn.arm is None else drawn.arm
-        chances = dict(zip(agent.arm_names, drawn.propensities.tolist(), strict=True))
-        step, arm = agent.decisions, agent.arm_names[chosen]
+            group, chances, taken, control_step = self.control.draw(agent, encoded, eligible)
+            in_control = taken is not None
+            chosen = chosen if taken is None else taken
+        each, names = chances.tolist(), agent.arm_names
+        step, arm = agent.decisions, names[chosen]
         self.pending.add(step, at)
         if held:
             self.dubious[step] = held
@@ -182,16 +182,18 @@ class Deployment:
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
             explored_arms=() if in_control else self._explored(eligible),
-            propensity=chances[arm],
+            propensity=each[chosen],
             held=held,
-            group=drawn.group,
-            propensities={name: each for name, each in chances.items() if each},
+            group=group,
+            propensities={arm: 1.0}
+            if each[chosen] == 1.0
+            else {name: chance for name, chance in zip(names, each, strict=True) if chance},
         )
         return Decided(
             context=context,
             eligible_arms=None if eligible is None else tuple(eligible),
             answer=answer,
-            control_step=drawn.control_step,
+            control_step=control_step,
         )
 
     def _explored(self, eligible: Sequence[str] | None) -> tuple[str, ...]:
