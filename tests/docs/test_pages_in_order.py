@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from support.service_process import service_process
 
 ROOT = Path(__file__).parents[2]

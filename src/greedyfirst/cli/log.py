@@ -61,7 +61,9 @@ def check_log(
         typer.echo(f"head {opened.head()}")
         for entry in opened.policies():
             again, differ, erased = recompute_last(opened, entry.policy, last)
-            typer.echo(f"{entry.policy}: {again} decisions recomputed, {differ} differ from the log")
+            typer.echo(
+                f"{entry.policy}: {again} decisions recomputed, {differ} differ from the log"
+            )
             if erased:
                 it = "it follows" if erased == 1 else "they follow"
                 reason = f"features that {it} from were erased"
