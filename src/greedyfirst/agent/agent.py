@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,9 @@ from greedyfirst.validation import (
     whole_number,
     wrong,
 )
+
+if TYPE_CHECKING:
+    from greedyfirst.tables.schema import Schema
 
 #: How a decision was made: "explored" took an arm that is explored because it starves, "forced" is
 #: an initial pull or a forced sample, "fallback" comes while Greedy-First explores all arms,
@@ -293,6 +296,55 @@ class Agent:
         run(self._loop(learn_many), self._work, steps, rows, arm_numbers, values)
         self.joined += decided
         self.foreign += len(rows) - decided
+
+    def learn_from(
+        self,
+        dataset: Any,
+        *,
+        arm: str = "arm",
+        reward: str = "reward",
+        schema: Schema | None = None,
+        rewarded_only: bool = False,
+        n_jobs: int = 1,
+        progress: bool | None = None,
+    ) -> int:
+        """Learn a log of any size, as ``update`` with ``step=0`` would row by row; how many rows.
+
+        Memory is bounded, and sums are made on threads: :mod:`greedyfirst.agent.learning_from_logs`
+        says how. If a row is refused the agent is as it was.
+
+        Parameters
+        ----------
+        dataset
+            Parquet, Arrow, CSV or TSV: a file, a folder, several of these, or a
+            ``pyarrow.dataset`` of files. Rows are learned in the files' order, a folder's by name.
+        arm, reward
+            The columns of the arm that was taken, by name or number, and of its reward.
+        schema
+            How other columns become contexts; None takes the columns named as the features.
+        rewarded_only
+            Leave out rows without a reward, which are refused otherwise.
+        n_jobs
+            Threads; -1 is one per processor. The result is the same, bit for bit, for any number.
+        progress
+            Whether to show a progress bar; None shows it on a terminal.
+        """
+        from greedyfirst.agent import learning_from_logs  # slow to import, and seldom needed
+
+        learned = learning_from_logs.learn_from(
+            self,
+            dataset,
+            arm=arm,
+            reward=reward,
+            schema=schema,
+            rewarded_only=rewarded_only,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self._make_room(learned.rows)
+        stored_state.fill(self.state, dict(learned.state.arrays()))
+        self.foreign += learned.rows
+        return learned.rows
 
     def _make_room(self, more: int) -> None:
         """See that the state can keep this many more rewards."""

@@ -1,6 +1,17 @@
 """The command line: thin, every command calls one public function."""
 
-from greedyfirst.cli import bounds, diversity, evaluate, figure, keys, log, plan, replay, serve
+from greedyfirst.cli import (
+    bounds,
+    diversity,
+    evaluate,
+    figure,
+    keys,
+    learn,
+    log,
+    plan,
+    replay,
+    serve,
+)
 from greedyfirst.cli.application import app, main
 
 __all__ = [
@@ -10,6 +21,7 @@ __all__ = [
     "evaluate",
     "figure",
     "keys",
+    "learn",
     "log",
     "main",
     "plan",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from greedyfirst.cli import service_export
 from greedyfirst.cli.application import Out, Seed, app, directory_for, output_name
 from greedyfirst.cli.policy_option import policy_of
 from greedyfirst.cli.table_options import Categorical, Drop, Impute, InterceptOrNot
@@ -17,11 +17,12 @@ from greedyfirst.cli.table_options import Categorical, Drop, Impute, InterceptOr
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns of the service's exports.
-_EXPORT = {"arm": "arm", "reward": "learned", "propensity": "propensity"}
-_CONTEXT = "context."
-#: Those of its columns that hold lists.
-_LISTS = ("eligible_arms", "rewards")
+#: Columns of the service's exports, by what they are.
+_EXPORT = {
+    "arm": service_export.ARM,
+    "reward": service_export.REWARD,
+    "propensity": service_export.PROPENSITY,
+}
 
 
 @app.command(
@@ -109,7 +110,9 @@ def _columns(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The columns that are used, and what they are; those of an export need not be named."""
     given = {"arm": arm, "reward": reward, "propensity": propensity}
-    if any(value is not None for value in given.values()) or not _is_export(frame.columns):
+    if any(value is not None for value in given.values()) or not service_export.is_export(
+        frame.columns
+    ):
         for name in ("arm", "reward"):
             if given[name] is None:
                 raise ValueError(f"--{name} must be given: the column of each decision's {name}")
@@ -117,15 +120,12 @@ def _columns(
     rewarded = frame[frame[_EXPORT["reward"]].notna()]
     known = _EXPORT["propensity"] in frame and rewarded[_EXPORT["propensity"]].notna().all()
     used = {name: column for name, column in _EXPORT.items() if name != "propensity" or known}
-    contexts = [name for name in frame.columns if str(name).startswith(_CONTEXT)]
+    contexts = [name for name in frame.columns if str(name).startswith(service_export.CONTEXT)]
     return rewarded[[*used.values(), *contexts]].reset_index(drop=True), used
 
 
 def _plain(names: list[str]) -> list[str]:
     """The columns of a file, but for those of an export that hold lists."""
-    return [name for name in names if name not in _LISTS] if _is_export(names) else names
-
-
-def _is_export(columns: Sequence[Any]) -> bool:
-    names = {str(column) for column in columns}
-    return {"decision_id", "arm", "learned"} <= names
+    if not service_export.is_export(names):
+        return names
+    return [name for name in names if name not in service_export.LISTS]

@@ -47,6 +47,27 @@ class TextFile:
         self._check_last_quote(table)
         return table
 
+    def copy_to(self, path: Path) -> None:
+        """Write the table as an Arrow file, a batch per block of text: bounded memory."""
+        names = self._names()
+        try:
+            self._copy(path, self._guess())
+        except (pa.ArrowInvalid, OSError):
+            types = _settle(self, names)
+            try:
+                self._copy(path, types)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise self.refusal(error, 0, names) from None
+
+    def _copy(self, path: Path, types: dict[str, pa.DataType]) -> None:
+        with (
+            self.open(types) as rows,
+            pa.OSFile(str(path), "wb") as sink,
+            pa.ipc.new_file(sink, rows.schema) as writer,
+        ):
+            for batch in rows:
+                writer.write_batch(batch)
+
     def stream(self) -> pa.NativeFile:
         """The file's text, decompressed."""
         return pa.input_stream(str(self.path), compression=self.compression)

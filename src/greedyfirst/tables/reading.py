@@ -43,14 +43,19 @@ def read_table(
         magic = opened.read(len(_PARQUET_MAGIC))
     if magic == _PARQUET_MAGIC or file.suffix.lower() == ".parquet":
         return _as_frame(file, _read_parquet(file, magic, columns))
-    name = file.name.lower()
+    return _as_frame(file, text_file(file, header=header).read())
+
+
+def text_file(path: Path, *, header: bool = True) -> TextFile:
+    """A file of text by its ending, which says what is between cells."""
+    name = path.name.lower()
     compression = "gzip" if name.endswith(".gz") else None
     separator = _SEPARATORS.get(Path(name.removesuffix(".gz")).suffix)
     if separator is None:
         raise ValueError(
-            f"{file} has no ending that is known; name it .csv, .csv.gz, .tsv, .tsv.gz or .parquet"
+            f"{path} has no ending that is known; name it .csv, .csv.gz, .tsv, .tsv.gz or .parquet"
         )
-    return _as_frame(file, TextFile(file, separator, compression, header).read())
+    return TextFile(path, separator, compression, header)
 
 
 def _read_parquet(

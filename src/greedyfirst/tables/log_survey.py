@@ -1,0 +1,172 @@
+"""What a log's columns hold, in one pass of bounded memory: arms, levels, means and scales."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from greedyfirst.tables.columns import check_known, level_of, sort_levels
+from greedyfirst.tables.inference import MOST_CLASSES, MOST_LEVELS
+from greedyfirst.tables.log_files import LogFiles, Shard, batches, is_number, is_text
+from greedyfirst.tables.log_rows import BLOCK_ROWS
+from greedyfirst.tables.schema import Categorical, Numeric, Schema
+
+
+@dataclass
+class ColumnSurvey:
+    """What one column holds: how often each level, or the moments of its numbers."""
+
+    levels: Counter[str] = field(default_factory=Counter)
+    count: int = 0
+    missing: int = 0
+    mean: float = 0.0
+    #: The sum of squares about the mean.
+    squares: float = 0.0
+
+    def add_levels(self, column: pa.Array) -> None:
+        """Count the levels of these cells."""
+        for entry in column.value_counts():
+            value, count = (each.as_py() for each in entry.values())
+            level = None if value is None else level_of(value)
+            if level is None:
+                self.missing += count
+            else:
+                self.levels[level] += count
+                self.count += count
+
+    def add_numbers(self, column: pa.Array) -> None:
+        """Take in the moments of these cells."""
+        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        present = values[~np.isnan(values)]
+        self.missing += len(values) - len(present)
+        if len(present):
+            mean = float(present.mean())
+            self.merge(
+                ColumnSurvey(
+                    count=len(present), mean=mean, squares=float(((present - mean) ** 2).sum())
+                )
+            )
+
+    def merge(self, other: ColumnSurvey) -> None:
+        """Take in what another part of the column holds (Chan, Golub and LeVeque)."""
+        self.levels.update(other.levels)
+        self.missing += other.missing
+        if other.count:
+            total = self.count + other.count
+            deviation = other.mean - self.mean
+            self.mean += deviation * other.count / total
+            self.squares += other.squares + deviation**2 * self.count * other.count / total
+            self.count = total
+
+
+def survey_shard(
+    shard: Shard, numbers: Collection[str], categories: Collection[str]
+) -> dict[str, ColumnSurvey]:
+    """What a shard's columns hold: plain data in and out."""
+    found = {name: ColumnSurvey() for name in (*numbers, *categories)}
+    for batch in batches(shard, [*found], BLOCK_ROWS):
+        for name in numbers:
+            found[name].add_numbers(batch.column(name))
+        for name in categories:
+            found[name].add_levels(_plain(batch.column(name)))
+    return found
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def survey(
+    log: LogFiles, numbers: Collection[str], categories: Collection[str], *, n_jobs: int = 1
+) -> dict[str, ColumnSurvey]:
+    """What the log's columns hold, merged in the order of its shards."""
+    found = {name: ColumnSurvey() for name in (*numbers, *categories)}
+    with ThreadPoolExecutor(None if n_jobs == -1 else n_jobs) as pool:
+        parts = pool.map(lambda shard: survey_shard(shard, numbers, categories), log.shards)
+        for part in parts:
+            for name, each in part.items():
+                found[name].merge(each)
+                _check_levels(name, found[name])
+    return found
+
+
+def _check_levels(name: str, found: ColumnSurvey) -> None:
+    if len(found.levels) > MOST_LEVELS:
+        raise ValueError(
+            f"column {name!r} has more than {MOST_LEVELS} different values; if it is an "
+            f"identifier, drop it with drop=[{name!r}] (--drop {name})"
+        )
+
+
+def infer_log_schema(
+    log: LogFiles,
+    *,
+    arm: str,
+    contexts: Sequence[str],
+    categorical: Iterable[str] = (),
+    intercept: bool = True,
+    standardise: bool = False,
+    n_jobs: int = 1,
+) -> tuple[Schema, tuple[str, ...]]:
+    """How a log's columns become contexts, and its arms.
+
+    As :func:`greedyfirst.tables.infer_schema` would of the whole table: numbers are Numeric, text
+    and true/false Categorical. Only what is asked for is read: columns of numbers just to
+    ``standardise`` them. Missing values are refused.
+    """
+    if not contexts:
+        raise ValueError("no column is left as a feature; add columns, or drop fewer")
+    declared = list(categorical)
+    for name in declared:
+        check_known("categorical", name, contexts)
+    texts = [name for name in contexts if name in declared or not _is_numeric(log, name)]
+    numbers = [name for name in contexts if name not in texts] if standardise else []
+    found = survey(log, numbers, [*dict.fromkeys([arm, *texts])], n_jobs=n_jobs)
+    for name in (arm, *texts, *numbers):
+        if found[name].missing:
+            raise ValueError(
+                f"column {name!r} has missing values in {found[name].missing:,} rows; fill them, "
+                "or leave such rows out"
+            )
+    arms = sort_levels(found[arm].levels)
+    if len(arms) > MOST_CLASSES:
+        raise ValueError(
+            f"column {arm!r} has {len(arms)} different values, expected at most {MOST_CLASSES} arms"
+        )
+    features = [
+        Categorical(name, sort_levels(found[name].levels))
+        if name in texts
+        else _numeric(name, found.get(name))
+        for name in contexts
+    ]
+    return Schema(features=features, intercept=intercept), arms
+
+
+def _is_numeric(log: LogFiles, name: str) -> bool:
+    """Whether a column holds numbers; what is neither that nor categories is refused."""
+    kind = log.schema.field(name).type
+    if not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind)):
+        raise ValueError(
+            f"column {name!r} holds {kind}, expected numbers, text or true/false; convert it, or "
+            f"drop it with drop=[{name!r}] (--drop {name})"
+        )
+    return is_number(kind)
+
+
+def _numeric(name: str, found: ColumnSurvey | None) -> Numeric:
+    """A column of numbers, as it is or standardised."""
+    if found is None:
+        return Numeric(name)
+    scale = math.sqrt(found.squares / found.count)
+    if not (math.isfinite(found.mean) and math.isfinite(scale) and scale > 0.0):
+        raise ValueError(
+            f"column {name!r} is constant or not finite, and cannot be standardised; drop it with "
+            f"drop=[{name!r}] (--drop {name})"
+        )
+    return Numeric(name, found.mean, scale)
