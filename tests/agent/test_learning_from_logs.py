@@ -12,7 +12,6 @@ from greedyfirst import (
     OFUL,
     Agent,
     EpsilonGreedy,
-    GLMGreedy,
     Greedy,
     GreedyFirst,
     LinUCB,
@@ -359,11 +358,6 @@ def test_what_is_no_log(tmp_path):
     (tmp_path / "empty.parquet").write_text("")
     with pytest.raises(ValueError, match=r"empty.parquet is empty; expected a table"):
         agent.learn_from(tmp_path / "empty.parquet")
-
-
-def test_maximum_likelihood_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="policy must be one for linear rewards"):
-        new_agent(GLMGreedy()).learn_from(tmp_path)
 
 
 def test_a_policy_that_is_not_known_learns_row_by_row(tmp_path):

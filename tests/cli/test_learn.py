@@ -98,7 +98,7 @@ def test_an_export_of_the_service(frame, run, tmp_path):
         ([*NAMED, "--drop", "nothing"], "--drop must be the name of a column"),
         ([*NAMED, "--policy", "Nobody"], "Nobody"),
         ([*NAMED, "--categorical", "visit"], "more than 1000 different values"),
-        ([*NAMED, "--policy", "GLMGreedy"], "policy must be one for linear rewards"),
+        ([*NAMED, "--policy", "GLMGreedy"], "memory must be a number of rows"),
         (["--arm", "visit", "--reward", "outcome"], "more than 1000 different values"),
         ([*NAMED, "--drop", "age", "--drop", "sex", "--drop", "visit"], "no column is left"),
         ([*NAMED, "--jobs", "-3"], "--jobs must be a whole number at least -1"),

@@ -16,10 +16,10 @@ from greedyfirst.compiling.kernels import entry
 from greedyfirst.models import gaussian_posterior, learned_prior
 from greedyfirst.models.gaussian_posterior import GaussianPosterior
 from greedyfirst.models.learned_prior import LearnedRidge
-from greedyfirst.models.least_squares import LeastSquares, catch_up, settle
+from greedyfirst.models.least_squares import LeastSquares, catch_up, observe, settle
 from greedyfirst.models.reward_spread import RewardSpread
 from greedyfirst.models.row_sums import RowSums
-from greedyfirst.validation import BoolArray
+from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 
 def can_add(model: Any, sums: RowSums, phase: int = 0) -> bool:
@@ -38,6 +38,16 @@ def _prior_stays(model: LearnedRidge, sums: RowSums) -> bool:
         return False
     blank = np.diagonal(model.pooled) == 0.0
     return model.given or not (sums.largest.max(axis=0)[blank] > 0.0).any()
+
+
+def complements(model: Any) -> list[FloatArray]:
+    """Directions (·, d) that no row has had, by arm; none of all arms together (the last)."""
+    n_arms, d = model.estimate.shape
+    found = [np.zeros((0, d))] * (n_arms + 1)
+    if isinstance(model, LeastSquares):
+        ranks = zip(model.basis, model.rank, strict=True)
+        found[:-1] = [basis[: d - rank].copy() for basis, rank in ranks]
+    return found
 
 
 def add(model: Any, sums: RowSums, warmup: int = 0) -> None:
@@ -77,6 +87,13 @@ def _add_to_ridge(model: LearnedRidge, sums: RowSums, seen: BoolArray) -> None:
     run(_refresh_ridge, model, seen)
 
 
+def add_one_by_one(
+    model: LeastSquares, warmup: int, contexts: FloatArray, arms: IntArray, rewards: FloatArray
+) -> None:
+    """Take in one row of ``contexts`` (n, d) after the other."""
+    run(_observe, model, warmup, contexts, arms, rewards)
+
+
 def add_rewards(spread: RewardSpread, sums: RowSums) -> None:
     """Take in the rewards' mean and squares (Chan, Golub and LeVeque)."""
     before, after = spread.count, spread.count + sums.rows
@@ -84,6 +101,14 @@ def add_rewards(spread: RewardSpread, sums: RowSums) -> None:
     spread.count = after
     spread.mean += deviation * sums.rows / after
     spread.squares += sums.reward_squares + deviation * deviation * before * sums.rows / after
+
+
+@entry
+def _observe(
+    model: Any, warmup: int, contexts: FloatArray, arms: IntArray, rewards: FloatArray
+) -> None:
+    for row in range(contexts.shape[0]):
+        observe(model, warmup, arms[row], contexts[row], rewards[row])
 
 
 @entry

@@ -69,15 +69,12 @@ def expected(state: Any) -> Expected:
     exploring = phase_of(state) and hasattr(state, "fallback")
     model = getattr(state.fallback if exploring else greedy, "model", None)
     spanned = model if isinstance(model, LeastSquares) else greedy.model
-    n_arms, d = spanned.estimate.shape
-    complements = [np.zeros((0, d))] * (n_arms + 1)
-    if isinstance(spanned, LeastSquares):
-        ranks = zip(spanned.basis, spanned.rank, strict=True)
-        complements[:-1] = [basis[: d - rank].copy() for basis, rank in ranks]
+    complements = adding_sums.complements(spanned)
     watch = getattr(state, "watch", None)
     if watch is not None:
         complements[-1] = _unseen(watch).copy()
     ridge = next((each for each in (model, greedy.model) if isinstance(each, LearnedRidge)), None)
+    d = spanned.estimate.shape[1]
     reference = np.zeros(d) if ridge is None else ridge.reference.copy()
     return Expected(reference=reference, complements=complements, phase=phase_of(state))
 

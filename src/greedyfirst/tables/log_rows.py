@@ -55,10 +55,14 @@ class LogColumns:
     rewarded_only: bool = False
 
     @property
+    def width(self) -> int:
+        """The number of features."""
+        return len(self.contexts) if self.schema is None else self.schema.n_features
+
+    @property
     def block_rows(self) -> int:
         """Rows that are read and summed at a time."""
-        width = len(self.contexts) if self.schema is None else self.schema.n_features
-        return min(BLOCK_ROWS, BLOCK_NUMBERS // width + 1)
+        return min(BLOCK_ROWS, BLOCK_NUMBERS // self.width + 1)
 
     def check(self, log: pa.Schema) -> None:
         """Refuse a log without these columns, or of other kinds."""
