@@ -4,10 +4,10 @@
 
 A log of 20 float32 columns, five arms and their rewards is written as Parquet. Printed for each
 policy: the time of ``Agent.learn_from`` over that of a pass that reads the same columns on as many
-threads and computes X'X, both in processes of their own, and the same ratio of processor time, which
+threads and computes X'X, both in processes of their own; the same ratio of processor time, which
 other work on the machine disturbs less; the peak memory; how many rows were read again and learned
-one by one. On the log's first rows the estimates are compared with those of
-``update_many``. The log is deleted at the end.
+one by one. On the log's first rows the estimates are compared with those of ``update_many``. The
+log is deleted at the end.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def main() -> int:
             ratio = seconds / bare
             met = met and ratio < LARGEST_RATIO and peak < LARGEST_PEAK and error < LARGEST_ERROR
             print(
-                f"{name:24}{ratio:>16.2f}{processor / bare_processor:>12.2f}{peak:>7.2f} GB{int(again):>14,}{error:>12.1e}"
-                f"   ({seconds:.1f} s, bare {bare:.1f} s)",
+                f"{name:24}{ratio:>16.2f}{processor / bare_processor:>12.2f}{peak:>7.2f} GB"
+                f"{int(again):>14,}{error:>12.1e}   ({seconds:.1f} s, bare {bare:.1f} s)",
                 flush=True,
             )
     finally:
