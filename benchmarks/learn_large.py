@@ -29,6 +29,8 @@ from threadpoolctl import threadpool_limits
 from figure2 import peak_memory
 from greedyfirst import Agent, Greedy, GreedyFirst, OLSBandit, Policy
 from greedyfirst.agent import learning_from_logs
+from greedyfirst.tables.log_files import BUFFER_BYTES
+from greedyfirst.tables.log_rows import BLOCK_ROWS
 
 N_ARMS, N_FEATURES = 5, 20
 ROWS, GROUP_ROWS, COMPARED_ROWS = 100_000_000, 1_000_000, 1_000_000
@@ -65,9 +67,9 @@ def bare_pass(path: Path, jobs: int) -> None:
 
     def gram(group: int) -> np.ndarray:
         total = np.zeros((N_FEATURES, N_FEATURES))
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
             for batch in file.iter_batches(
-                2**15, row_groups=[group], columns=FEATURES, use_threads=False
+                BLOCK_ROWS, row_groups=[group], columns=FEATURES, use_threads=False
             ):
                 x = np.empty((N_FEATURES, batch.num_rows))
                 for place, column in enumerate(batch.columns):

@@ -20,6 +20,8 @@ from greedyfirst.tables.csv_reading import check_names
 from greedyfirst.tables.reading import text_file
 from greedyfirst.validation import wrong
 
+#: Of a column of Parquet, read at a time.
+BUFFER_BYTES = 2**18
 PARQUET, ARROW = "row group", "record batch"
 _PARQUET_ENDINGS, _ARROW_ENDINGS = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 _TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -85,7 +87,9 @@ def batches(shard: Shard, columns: Sequence[str], rows: int) -> Iterator[pa.Reco
     """The shard's columns, so many ``rows`` at a time; only the last batch has fewer."""
     try:
         if shard.kind == PARQUET:
-            with pq.ParquetFile(shard.path) as file:
+            # Not the whole row group at once, as by default.
+            options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+            with pq.ParquetFile(shard.path, **options) as file:
                 yield from file.iter_batches(
                     rows, row_groups=[shard.number], columns=[*columns], use_threads=False
                 )

@@ -28,6 +28,17 @@ class ColumnSurvey:
     mean: float = 0.0
     #: The sum of squares about the mean.
     squares: float = 0.0
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    @property
+    def only_value(self) -> float | str | None:
+        """The value of a column that is the same in every row, else None."""
+        if self.missing:
+            return None
+        if len(self.levels) == 1:
+            return next(iter(self.levels))
+        return self.lowest if self.lowest == self.highest else None
 
     def add_levels(self, column: pa.Array) -> None:
         """Count the levels of these cells."""
@@ -49,7 +60,11 @@ class ColumnSurvey:
             mean = float(present.mean())
             self.merge(
                 ColumnSurvey(
-                    count=len(present), mean=mean, squares=float(((present - mean) ** 2).sum())
+                    count=len(present),
+                    mean=mean,
+                    squares=float(((present - mean) ** 2).sum()),
+                    lowest=float(present.min()),
+                    highest=float(present.max()),
                 )
             )
 
@@ -57,6 +72,8 @@ class ColumnSurvey:
         """Take in what another part of the column holds (Chan, Golub and LeVeque)."""
         self.levels.update(other.levels)
         self.missing += other.missing
+        self.lowest = min(self.lowest, other.lowest)
+        self.highest = max(self.highest, other.highest)
         if other.count:
             total = self.count + other.count
             deviation = other.mean - self.mean
@@ -122,30 +139,51 @@ def infer_log_schema(
     """
     if not contexts:
         raise ValueError("no column is left as a feature; add columns, or drop fewer")
-    declared = list(categorical)
-    for name in declared:
-        check_known("categorical", name, contexts)
-    texts = [name for name in contexts if name in declared or not _is_numeric(log, name)]
+    texts = categories_of(log, contexts, categorical)
     numbers = [name for name in contexts if name not in texts] if standardise else []
     found = survey(log, numbers, [*dict.fromkeys([arm, *texts])], n_jobs=n_jobs)
-    for name in (arm, *texts, *numbers):
-        if found[name].missing:
-            raise ValueError(
-                f"column {name!r} has missing values in {found[name].missing:,} rows; fill them, "
-                "or leave such rows out"
-            )
     arms = sort_levels(found[arm].levels)
+    check_complete(found)
     if len(arms) > MOST_CLASSES:
         raise ValueError(
             f"column {arm!r} has {len(arms)} different values, expected at most {MOST_CLASSES} arms"
         )
-    features = [
+    features = features_of(found, contexts, texts, standardise=standardise)
+    return Schema(features=features, intercept=intercept), arms
+
+
+def categories_of(log: LogFiles, contexts: Sequence[str], declared: Iterable[str]) -> list[str]:
+    """The columns that are categories: by their type, or because they are declared so."""
+    known = list(declared)
+    for name in known:
+        check_known("categorical", name, contexts)
+    return [name for name in contexts if name in known or not _is_numeric(log, name)]
+
+
+def check_complete(found: dict[str, ColumnSurvey]) -> None:
+    """Refuse missing values."""
+    for name, each in found.items():
+        if each.missing:
+            raise ValueError(
+                f"column {name!r} has missing values in {each.missing:,} rows; fill them, "
+                "or leave such rows out"
+            )
+
+
+def features_of(
+    found: dict[str, ColumnSurvey],
+    contexts: Sequence[str],
+    categories: Collection[str],
+    *,
+    standardise: bool,
+) -> list[Numeric | Categorical]:
+    """The features that these columns are."""
+    return [
         Categorical(name, sort_levels(found[name].levels))
-        if name in texts
-        else _numeric(name, found.get(name))
+        if name in categories
+        else _numeric(name, found[name] if standardise else None)
         for name in contexts
     ]
-    return Schema(features=features, intercept=intercept), arms
 
 
 def _is_numeric(log: LogFiles, name: str) -> bool:
