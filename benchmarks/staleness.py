@@ -1,6 +1,6 @@
 """What a model that is some decisions old costs: regret by the size of batches.
 
-    python benchmarks/staleness.py [--instances 100] [--jobs 2] [--data-dir DIR] [--out figures]
+    python benchmarks/staleness.py [--instances 40] [--jobs 2] [--data-dir DIR] [--out figures]
 
 Deciders with a copy of the model decide a batch of people without hearing of each other's rewards;
 then all rewards are learned and the copies renewed. Batches of 1, 10, 100, 1000 and 10 000
@@ -39,6 +39,8 @@ PROBLEMS = {
     "fig4a": "Figure 4(a): EEG",
     "fig4b": "Figure 4(b): eye movements",
 }
+#: Whose curves are shown per decision: the share of wrong ones.
+PER_DECISION = ("fig4a", "fig4b")
 DEFAULT = "GreedyFirst()"
 SEED = 10
 
@@ -212,11 +214,13 @@ def draw(figure: Figure, curves: dict[str, dict]) -> None:
                     "crimson" if schedule.growing else colormaps["viridis_r"](0.1 + 0.9 * place)
                 )
                 style = "--" if schedule.warm else "-"
-                axis.plot(steps, curve, style, color=colour, label=schedule.name, linewidth=1.2)
+                shown = curve / steps if name in PER_DECISION else curve
+                axis.plot(steps, shown, style, color=colour, label=schedule.name, linewidth=1.2)
             axis.set_xscale("log")
-            axis.set_yscale("log")
+            if name not in PER_DECISION:
+                axis.set_yscale("log")
             axis.set_title(f"{PROBLEMS[name]}\n{label}", fontsize=9)
-        row[0].set_ylabel("regret")
+        row[0].set_ylabel("share of wrong decisions" if name in PER_DECISION else "regret")
     for axis in axes[-1]:
         axis.set_xlabel("decisions")
     axes[0, 0].legend(title="batches of", fontsize=6, title_fontsize=7, ncols=2)
@@ -225,7 +229,7 @@ def draw(figure: Figure, curves: dict[str, dict]) -> None:
 def main() -> int:
     """Play, check, print and write."""
     parser = argparse.ArgumentParser(description="regret by the age of the model")
-    parser.add_argument("--instances", type=int, default=100)
+    parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--data-dir", type=Path)
