@@ -1,7 +1,9 @@
 # make demo    sets up everything and reproduces Figure 2(c)
 # make test    sets up everything and runs the whole test suite
 # make quick   the checks, and the tests of kernels, models, policies, agents and simulations
-# make check   format, lint, types, layers
+# make check   format, lint, types, layers, spelling
+# make docs    the documentation site, in build/site; warnings are errors
+# make reference  rewrites the reference of commands and of the HTTP interface
 # make bench   speed, as ratios against yardsticks
 # make nightly the long tests
 # make numba-range  the policies' tests on the oldest and newest numba, and without its private parts
@@ -11,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test quick check bench nightly numba-range clean
+.PHONY: demo test quick check docs reference bench nightly numba-range clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -21,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/greedyfirst figure fig2c
+	$(BIN)/greedyfirst figure fig2c --force
 
 test: $(READY)
 	$(BIN)/python -m pytest
@@ -34,6 +36,14 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html docs build/site
+	@echo build/site/index.html
+
+reference: $(READY)
+	$(BIN)/python docs/write_reference.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py

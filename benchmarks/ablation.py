@@ -32,18 +32,24 @@ def measure() -> dict[str, Any]:
     """In a process of its own: seconds to compile, and nanoseconds a round by d."""
     from figure2 import clipped_gaussian_problem
     from greedyfirst import OFUL, Greedy, GreedyFirst, OLSBandit, ThompsonSampling
-    from greedyfirst.simulation.simulate import Bench, plotted_steps
+    from greedyfirst.simulation.bench import Instances
+    from greedyfirst.simulation.simulate import plotted_steps
 
-    policies = [Greedy(), GreedyFirst(), OLSBandit(), OFUL(sigma=0.5), ThompsonSampling(sigma=0.5)]
+    policies = (Greedy(), GreedyFirst(), OLSBandit(), OFUL(sigma=0.5), ThompsonSampling(sigma=0.5))
     rounds: dict[str, float] = {}
     seconds = 0.0
     for n_features in FEATURES:
         horizon = ROUNDS[n_features]
-        grid = plotted_steps(horizon).astype(np.int64)
-        problem = clipped_gaussian_problem(n_features)
-        bench = Bench(problem, policies, 10, grid, horizon)
+        play = Instances(
+            problem=clipped_gaussian_problem(n_features),
+            policies=policies,
+            seed=10,
+            horizon=horizon,
+            grid=plotted_steps(horizon).astype(np.int64),
+            keeps_arms=False,
+        ).prepare()
         seconds = seconds or time.process_time()
-        best = min(bench.run(0).seconds.sum() for _ in range(REPETITIONS))
+        best = min(play(0)["seconds"].sum() for _ in range(REPETITIONS))
         rounds[str(n_features)] = 1e9 * best / horizon
     return {"compile": seconds, "rounds": rounds}
 

@@ -1,7 +1,8 @@
 """Every policy on many problems, over the best policy that one could have picked in hindsight.
 
     python benchmarks/hindsight.py [--instances 200] [--orders 20] [--data-dir DIR] [--only TEXT]
-                                   [--out FOLDER] [--jobs 2]
+                                   [--out FOLDER] [--jobs 2 | --cluster ADDRESS | --workers N]
+                                   [--resume FOLDER]
 
 Prints, for each problem, the best policy and each one's ratio to it, and for each policy the
 geometric mean and the worst of its ratios. Writes hindsight.csv and hindsight.png to FOLDER. The
@@ -39,6 +40,8 @@ from greedyfirst import (
     ThompsonSampling,
     simulate,
 )
+from greedyfirst.cli.spread_options import spread_over
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments import figure2
 from greedyfirst.problems import GaussianNoise, LinearProblem, TableProblem
 
@@ -234,17 +237,9 @@ def mean_and_worst(row: pd.Series) -> tuple[float, float, str]:
     return float(np.exp(np.log(played).mean())), float(played.max()), str(played.idxmax())
 
 
-def main() -> None:
-    """Play everything."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--instances", type=int, default=200, help="of each synthetic problem")
-    parser.add_argument("--orders", type=int, default=20, help="of each table's rows")
-    parser.add_argument("--data-dir", type=Path, help="a folder with the paper's tables")
-    parser.add_argument("--only", default="", help="problems whose names contain this")
-    parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
-    costs: dict[str, dict[str, float]] = {}
+def costs(arguments: argparse.Namespace, spread: Spread) -> pd.DataFrame:
+    """The mean cost of each policy on each problem (policies × problems)."""
+    found: dict[str, dict[str, float]] = {}
     for name, problem in [*synthetic(), *tables(arguments.data_dir)]:
         if arguments.only not in name:
             continue
@@ -258,18 +253,22 @@ def main() -> None:
             n_instances=arguments.orders if is_table else arguments.instances,
             horizon=problem.n_rows if is_table else HORIZON,
             seed=SEED,
-            n_jobs=arguments.jobs,
             progress=False,
+            **spread,
         )
-        costs[name] = dict(zip(result.policies, result.final.mean(axis=0), strict=True))
-        best = min(costs[name], key=lambda each: costs[name][each])
-        print(f"{name}: best {best} ({costs[name][best]:.4g}), ", end="")
-        print(f"{DEFAULT} {costs[name][DEFAULT]:.4g}", flush=True)
-    frame = pd.DataFrame(costs)
+        found[name] = dict(zip(result.policies, result.final.mean(axis=0), strict=True))
+        best = min(found[name], key=lambda each: found[name][each])
+        print(f"{name}: best {best} ({found[name][best]:.4g}), ", end="")
+        print(f"{DEFAULT} {found[name][DEFAULT]:.4g}", flush=True)
+    return pd.DataFrame(found)
+
+
+def report(frame: pd.DataFrame, folder: Path) -> None:
+    """Ratios as a table, a file and a picture."""
     over, early = ratios(frame), ratios(frame, LATER)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    over.T.to_csv(arguments.out / "hindsight.csv", quoting=csv.QUOTE_MINIMAL, float_format="%.4g")
-    picture(over, arguments.out / "hindsight.png")
+    folder.mkdir(parents=True, exist_ok=True)
+    over.T.to_csv(folder / "hindsight.csv", quoting=csv.QUOTE_MINIMAL, float_format="%.4g")
+    picture(over, folder / "hindsight.png")
     print("\n| policy | geometric mean | worst | on | without LinUCB and ridge |")
     print("|---|---|---|---|---|")
     for name in over.index[np.argsort([mean_and_worst(over.loc[each])[0] for each in over.index])]:
@@ -278,6 +277,29 @@ def main() -> None:
         print(
             f"| {name} | {mean:.2f} | {worst:.1f} | {where} | {other_mean:.2f}, {other_worst:.1f} |"
         )
+
+
+def main() -> None:
+    """Play everything."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--instances", type=int, default=200, help="of each synthetic problem")
+    parser.add_argument("--orders", type=int, default=20, help="of each table's rows")
+    parser.add_argument("--data-dir", type=Path, help="a folder with the paper's tables")
+    parser.add_argument("--only", default="", help="problems whose names contain this")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--jobs", type=int, default=-1, help="threads; -1 is one per processor")
+    parser.add_argument("--cluster", help="the address of a Dask scheduler")
+    parser.add_argument("--workers", type=int, help="Dask workers to start on this machine")
+    parser.add_argument("--resume", type=Path, help="a folder that keeps finished blocks")
+    arguments = parser.parse_args()
+    with spread_over(
+        jobs=arguments.jobs,
+        cluster=arguments.cluster,
+        workers=arguments.workers,
+        resume=arguments.resume,
+    ) as spread:
+        frame = costs(arguments, spread)
+    report(frame, arguments.out)
 
 
 if __name__ == "__main__":

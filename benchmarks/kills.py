@@ -268,7 +268,7 @@ def checked(path: Path | str) -> tuple[str, bool]:
     run = subprocess.run(
         [sys.executable, "-c", command, "log", "check", str(path)], capture_output=True, text=True
     )
-    clean = run.returncode == 0 and " 0 came out otherwise" in run.stdout
+    clean = run.returncode == 0 and " 0 differ from the log" in run.stdout
     return (run.stdout + run.stderr).strip(), clean
 
 

@@ -130,6 +130,15 @@ def test_a_decision_and_its_reward(client, policy):
     assert client.policy(policy)["joined"] == 1
 
 
+def test_rows_arms_and_rewards_of_pandas(client, policy):
+    row = pd.DataFrame({"sex": ["m"], "age": [50]}).iloc[0]
+    decision = client.decide(policy, row, eligible_arms=pd.Index(["high"]))
+    assert decision.arm == "high"
+    assert client.decide(policy, PATIENT, eligible_arms=np.array(["low"])).arm == "low"
+    assert client.reward(decision, np.True_) == "counted"
+    assert client.decision(decision)["learned"] == 1.0
+
+
 def test_eligible_arms_and_numpy_numbers(client, policy):
     context = {"age": np.float64(50.5), "sex": "m"}
     assert client.decide(policy, context, eligible_arms=["high"]).arm == "high"
@@ -406,3 +415,19 @@ def test_a_restart_is_not_noticed(tmp_path):
             waiting = thread.submit(patient_client.decide, "dose", PATIENT)
             with service_process("--db", tmp_path / "log.db", port=port):
                 assert waiting.result().step == 2
+
+
+def test_what_was_learned_the_protocol_subgroups_and_operations(client, policy):
+    made = client.decide(policy, PATIENT)
+    client.reward(made, 1.0)
+    assert client.effects(policy, against="high")["against"] == "high"
+    assert client.effects(policy)["against"] == "low"
+    assert client.intervals(made)["chosen"] == made.arm
+    assert client.protocol(policy)["document"]["policy"] == policy
+    levels = [
+        (each["level"], each["decisions"]) for each in client.subgroups(policy, "sex")["groups"]
+    ]
+    assert levels == [("f", 1), ("m", 0), ("f", 1)]
+    assert policy in [each["name"] for each in client.operations()["policies"]]
+    with pytest.raises(InvalidError, match="by must be a category"):
+        client.subgroups(policy, "age & more")

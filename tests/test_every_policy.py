@@ -14,7 +14,7 @@ from scipy import stats
 
 from greedyfirst import Agent
 from greedyfirst.policies.greedy_first import STATISTICS
-from greedyfirst.simulation.simulate import Bench
+from greedyfirst.simulation.bench import Instances
 from support.examples import EXAMPLES, KINDS, unvaried_options
 from support.trial_runs import (
     N_ARMS,
@@ -92,12 +92,20 @@ def test_the_bench_of_simulate_sums_the_regrets_of_the_same_arms():
     for link in {policy.reward_link() for policy in LISTED}:
         learners = [policy for policy in LISTED if policy.reward_link() is link]
         problem = Given(suited(learners[0], rewards))
-        outcome = Bench(problem, learners, 3, np.arange(1, 61), 60).run(2)
+        task = Instances(
+            problem=problem,
+            policies=tuple(learners),
+            seed=3,
+            horizon=60,
+            grid=np.arange(1, 61),
+            keeps_arms=False,
+        )
+        played = task.prepare()(2)
         for place, policy in enumerate(learners):
             arms = play_one_by_one(new_agent(policy, seed), contexts, rewards)
             expected = np.cumsum(regrets[np.arange(60), arms])
-            assert np.array_equal(outcome.curves[place], expected)
-            assert outcome.final[place] == expected[-1]
+            assert np.array_equal(played["curves"][place], expected)
+            assert played["final"][place] == expected[-1]
 
 
 @every_policy

@@ -5,7 +5,17 @@ import re
 import numpy as np
 import pytest
 
-from greedyfirst.validation import array, choice, flag, names, number, whole_number, wrong
+from greedyfirst.validation import (
+    amount,
+    array,
+    choice,
+    flag,
+    listed,
+    names,
+    number,
+    whole_number,
+    wrong,
+)
 
 
 @pytest.mark.parametrize("value", [1, 1.5, np.float32(1.5), np.int8(1), np.float64(2)])
@@ -123,3 +133,30 @@ def test_long_values_are_cut():
     message = str(wrong("x", "a" * 1000, "short"))
     assert len(message) < 120
     assert message.endswith("...")
+
+
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        (["a", 1], ["a", 1]),
+        (("a",), ["a"]),
+        (range(2), [0, 1]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (np.array(["a", None], dtype=object), ["a", None]),
+        (np.zeros((1, 1)), None),
+        (np.float64(1), None),
+        ("ab", None),
+        (b"ab", None),
+        ({"a"}, None),
+        ({"a": 1}, None),
+        (3, None),
+    ],
+)
+def test_listed(value, items):
+    assert listed(value) == items
+
+
+def test_amounts_may_be_true_and_false():
+    assert [amount("reward", value) for value in (True, np.False_, 2, 0.5)] == [1.0, 0.0, 2.0, 0.5]
+    with pytest.raises(ValueError, match=r"^reward must be a finite number, got '1'$"):
+        amount("reward", "1")

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from greedyfirst.policies.thompson_sampling import ThompsonSampling
     from greedyfirst.policies.uniform import Uniform
     from greedyfirst.simulation import SimulationResult, simulate
+    from greedyfirst.tables import Categorical, Numeric, Schema, infer_schema
 
 __all__ = [
     "GLMUCB",
     "OFUL",
     "Agent",
+    "Categorical",
     "EpsilonGreedy",
     "ExploreThenExploit",
     "FixedArm",
@@ -39,18 +41,29 @@ __all__ = [
     "Greedy",
     "GreedyFirst",
     "LinUCB",
+    "Numeric",
     "OLSBandit",
     "Oracle",
     "Policy",
     "PriorFreeThompsonSampling",
+    "Schema",
     "SimulationResult",
     "ThompsonSampling",
     "Uniform",
     "__version__",
+    "infer_schema",
     "simulate",
 ]
 
-_HOMES = {"Agent": "agent", "SimulationResult": "simulation", "simulate": "simulation"}
+_HOMES = {
+    "Agent": "agent",
+    "Categorical": "tables",
+    "Numeric": "tables",
+    "Schema": "tables",
+    "SimulationResult": "simulation",
+    "infer_schema": "tables",
+    "simulate": "simulation",
+}
 
 
 def __getattr__(name: str) -> Any:

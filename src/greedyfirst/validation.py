@@ -53,6 +53,11 @@ def number(
     raise wrong(name, value, " ".join(["a finite number", " and ".join(bounds)]).strip())
 
 
+def amount(name: str, value: Any) -> float:
+    """``value`` as a finite float; True and False are 1 and 0."""
+    return float(value) if isinstance(value, (bool, np.bool_)) else number(name, value)
+
+
 def number_in_text(name: str, text: str) -> float:
     """The finite number that a cell of a file holds."""
     try:
@@ -115,18 +120,49 @@ def array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatAr
     return result
 
 
+def amounts(name: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
+    """As :func:`array`, but True and False are 1 and 0, and Python objects may be numbers."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        return array(name, value, shape)
+    if given.dtype.kind == "b":
+        return array(name, given.astype(np.float64), shape)
+    if given.dtype.kind != "O" or given.ndim != len(shape):
+        return array(name, value, shape)
+    found = np.empty(given.shape)
+    for place, item in np.ndenumerate(given):
+        found[place] = amount(f"{name}[{', '.join(map(str, place))}]", item)
+    return array(name, found, shape)
+
+
 def _of_shape(shape: tuple[int | None, ...]) -> str:
     lengths = ", ".join("n" if n is None else str(n) for n in shape)
     return f"an array of finite numbers of shape ({lengths}{',' * (len(shape) == 1)})"
 
 
-def names(name: str, value: Any, length: int) -> tuple[str, ...]:
-    """``value`` as ``length`` different, non-empty names."""
-    expected = f"{length} different names (non-empty text)"
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise wrong(name, value, expected)
-    result = tuple(value)
-    texts = all(isinstance(item, str) and item for item in result)
-    if not texts or len(result) != length or len(set(result)) != length:
-        raise wrong(name, value, expected)
-    return result
+def listed(value: Any) -> list[Any] | None:
+    """The items of a list, Series, Index, Categorical or array of one dimension, else None.
+
+    None for text, which is one item, and for sets and mappings, whose order means nothing.
+    """
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return list(value)
+    if not hasattr(value, "__array__"):
+        return None
+    items = np.asarray(value, dtype=object)
+    return list(items) if items.ndim == 1 else None
+
+
+def names(name: str, value: Any, length: int | None = None) -> tuple[str, ...]:
+    """``value`` as ``length`` different, non-empty names; ``None``: at least one."""
+    count = "at least one name, all different" if length is None else f"{length} different names"
+    items = listed(value)
+    if (
+        not items
+        or not all(isinstance(item, str) and item for item in items)
+        or len(items) != (len(items) if length is None else length)
+        or len(set(items)) != len(items)
+    ):
+        raise wrong(name, value, f"{count} (non-empty text)")
+    return tuple(str(item) for item in items)

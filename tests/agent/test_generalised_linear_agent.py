@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import GLMUCB, OFUL, Agent, GLMGreedy, GreedyFirst
-from greedyfirst.agent.agent import FIRST_ROOM
+from greedyfirst.agent.running_policy import FIRST_ROOM
 from support.glm_reference import MEANS, draw_rewards, maximum_likelihood
 from support.trial_runs import play_compiled, play_one_by_one
 

@@ -89,7 +89,7 @@ def test_figure_png(figure):
 def test_the_same_seed_gives_the_same_bytes(figure, tmp_path):
     out, _ = figure
     for seed, same in ((5, True), (6, False)):
-        options = ("--seed", seed, "--jobs", 1, "--out", tmp_path)
+        options = ("--seed", seed, "--jobs", 1, "--out", tmp_path, "--force")
         assert run("figure", "fig2a", "--instances", 3, *options).returncode == 0
         again = (tmp_path / "fig2a.csv").read_bytes() == (out / "fig2a.csv").read_bytes()
         assert again is same
@@ -154,7 +154,7 @@ def test_figure_2_as_written_has_files_of_its_own(tmp_path, monkeypatch, capsys)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"fig2c-as-written.{kind}" for kind in ("csv", "json", "png")
     ]
-    in_process(monkeypatch, "figure", "all", *options)
+    in_process(monkeypatch, "figure", "all", *options, "--force")
     assert "4 of 4: fig2d-as-written" in capsys.readouterr().err
     page = (tmp_path / "figures-as-written.html").read_text()
     assert page.count("; as written</h2>") == 4

@@ -4,6 +4,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from greedyfirst.cli import main
@@ -242,6 +243,50 @@ def test_a_table_without_a_header(greedyfirst, tmp_path):
     code, said, _ = greedyfirst("diversity", "plain.csv", "--no-header")
     assert code == 0
     assert f"{'rows':<28}5\n{'columns':<28}2\n" in said
+
+
+def large_table(n=3000):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "one": np.full(n, 2.0),
+            "age": rng.normal(60, 10, n),
+            "weight": rng.normal(0, 1, n),
+            "sex": rng.choice(["f", "m"], n),
+            "nothing": np.zeros(n),
+            "dose": rng.choice(["high", "low"], n),
+        }
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--standardise"], ["--intercept", "--normalise"]])
+def test_a_data_set_of_several_files_is_one_table(options, greedyfirst, tmp_path):
+    frame = large_table()
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    frame.iloc[:1000].to_parquet(tmp_path / "parts" / "1.parquet", row_group_size=300)
+    frame.iloc[1000:].to_parquet(tmp_path / "parts" / "2.parquet")
+    whole = greedyfirst("diversity", "table.csv", "--label", "dose", *options)
+    assert whole[0] == 0
+    assert greedyfirst("diversity", "parts", "--label", "dose", *options) == whole
+    parts = ("parts/1.parquet", "parts/2.parquet")
+    assert greedyfirst("diversity", *parts, "--label", "dose", *options) == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--impute", "mean"], "--impute must be left out for folders"),
+        (["--label", "does"], "label must be the name of a column"),
+        (["--drop", "height"], "drop must be the name of a column"),
+    ],
+)
+def test_data_sets_are_refused_in_one_sentence(arguments, expected, greedyfirst, tmp_path):
+    (tmp_path / "parts").mkdir()
+    large_table(50).to_parquet(tmp_path / "parts" / "1.parquet")
+    code, said, errors = greedyfirst("diversity", "parts", *arguments)
+    assert (code, said, expected in errors) == (2, "", True)
+    assert len(errors.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def test_a_table_an_answer_and_files(log, run, tmp_path):
     assert (code, errors) == (0, "")
     assert "Greedy: It would have earned more than what was done: +0." in said
     assert "always high: The log cannot tell it from what was done" in said
+    assert "each arm for everyone" in said
     frame = pd.read_csv(tmp_path / "log-evaluation.csv")
     assert len(frame) == 8
     assert (tmp_path / "log-evaluation.png").read_bytes().startswith(PNG_SIGNATURE)
@@ -86,7 +87,8 @@ def test_an_export_of_the_service_needs_no_columns(run, tmp_path):
         ((*NAMED, "--always", "medium"), "arm must be one of high, low, got 'medium'"),
         ((*NAMED, "--by", "age"), "--by needs --like: the log whose shares are taken"),
         (("--arm", "doze", "--reward", "outcome"), "arm must be the name of a column"),
-        (("--arm", "outcome", "--reward", "dose"), "column 'dose' must hold numbers"),
+        (("--arm", "age", "--reward", "outcome"), "arm column 'age' has 600 different numbers"),
+        (("--arm", "p", "--reward", "dose"), "column 'dose' must hold numbers"),
         ((*NAMED, "--folds", 1), "folds must be a whole number at least 2"),
     ],
 )
@@ -113,6 +115,43 @@ def test_the_shops_thompson_policy_is_found_from_the_random_log(campaign, run, t
     found = pd.read_csv(tmp_path / f"{campaign}-random-evaluation.csv")
     assert len(found) == 4
     assert ((found["low"] <= truth) & (truth <= found["high"])).all()
+
+
+def three_doses():
+    """Decisions of a service with a control share: a fifth to the low dose."""
+    rng = np.random.default_rng(4)
+    n = 300
+    high = rng.random(n) < 0.5
+    control = rng.random(n) < 0.2
+    chances = {"low": 0.2, "middle": 0.8 * ~high, "high": 0.8 * high}
+    arm = np.where(control, "low", np.where(high, "high", "middle"))
+    frame = pd.DataFrame({"decision_id": [f"trial:{step}" for step in range(n)], "arm": arm})
+    frame["learned"], frame["context.age"] = rng.normal(size=n), rng.normal(size=n)
+    frame["propensity"] = np.where(control, 0.2, 0.8)
+    return frame.assign(**{f"propensity.{name}": each for name, each in chances.items()})
+
+
+def test_each_arm_for_everyone_of_an_export(run, tmp_path):
+    """The control arm had a chance with everyone; the others only where the policy took them."""
+    three_doses().to_parquet(tmp_path / "trial.parquet")
+    code, said, errors = run("trial.parquet", "--policy", "Greedy")
+    assert (code, errors) == (0, "")
+    rows = {line.split("│")[1].strip(): line for line in said.splitlines() if "│" in line}
+    assert " to " in rows["low"]
+    assert "280" in rows["low"]
+    for arm in ("middle", "high"):
+        assert "no chance (below 1 %) with some of any 100 people" in rows[arm]
+
+
+def test_each_arm_for_everyone_needs_every_arms_propensity(run, tmp_path):
+    """Also where some decisions of an export are older than these columns."""
+    frame = three_doses()
+    frame.loc[3, ["propensity.low", "propensity.middle", "propensity.high"]] = np.nan
+    frame.to_parquet(tmp_path / "trial.parquet")
+    code, said, _ = run("trial.parquet", "--policy", "Greedy")
+    assert code == 0
+    assert "Each arm for everyone is not estimated" in said
+    assert "such as propensity.high" in said
 
 
 def test_a_constant_in_all_rewards_costs_no_digits(log, run, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import GLMUCB, Agent, GLMGreedy, Greedy, GreedyFirst, simulate
-from greedyfirst.agent.agent import FIRST_ROOM
+from greedyfirst.agent.running_policy import FIRST_ROOM
 from greedyfirst.links import LINKS, Logistic
 
 

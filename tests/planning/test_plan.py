@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from greedyfirst import GLMGreedy, Greedy, GreedyFirst, Oracle, ThompsonSampling
+from greedyfirst import GLMGreedy, Greedy, Oracle, ThompsonSampling
 from greedyfirst.planning import given_effects, normal_population, plan_trial, random_effects
 from greedyfirst.planning.measures import Measures
 from greedyfirst.planning.plan import ADAPTIVE, FIXED, MEANINGS
@@ -24,7 +24,6 @@ from greedyfirst.planning.wording import (
     answer,
     assumptions,
     method,
-    policy_text,
     precision,
     terminal_tables,
 )
@@ -176,11 +175,6 @@ def test_the_answer_has_the_numbers_of_the_frame(plan):
 def test_sizes_that_are_too_small_are_said_to_be():
     assert "needs more than 120 people; a fixed" in answer(made(width=0.01, trials=5))[0]
     assert "at most 30 people" in answer(made(width=9.0, trials=5))[0]
-
-
-def test_policies_are_shown_with_what_is_not_their_default():
-    assert policy_text(GreedyFirst()) == "GreedyFirst()"
-    assert policy_text(Greedy(initial_pulls=2)) == "Greedy(initial_pulls=2)"
 
 
 BAD = {

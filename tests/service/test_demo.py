@@ -8,10 +8,13 @@ import pytest
 
 from greedyfirst import GreedyFirst
 from greedyfirst.cli import main
-from greedyfirst.service.demo import DAY, DAYS, PATIENTS_A_DAY, simulate_trial
+from greedyfirst.service.demo import DAY, DAYS, EFFECTS, PATIENTS_A_DAY, simulate_trial
 from greedyfirst.service.http import views
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state import restoring
+from greedyfirst.service.state.effects import effects
+from greedyfirst.service.state.protocol import protocol
+from greedyfirst.service.state.subgroups import question, subgroups
 
 NOW = 1_800_000_000.0
 
@@ -54,6 +57,25 @@ def test_rewards_are_pending_late_and_missing(log):
     unlearned = view.missing + view.too_late
     assert view.joined + view.pending + unlearned == view.decisions
     assert view.defaulted == view.imported == 0
+
+
+def test_its_pages_have_something_to_show(log):
+    """A correction and a change of features; effects that are known, each in its interval."""
+    laid_down = protocol(log, "dosing")
+    kinds = [change.event["event"] for change in laid_down.changes]
+    assert kinds == ["reward_corrected", "alarmed", "schema_changed"]
+    deployment, last = restoring.restore(log, "dosing")
+    found = effects(deployment, None)(deployment.agent)
+    truth = [effect for arm in deployment.agent.arm_names for effect in EFFECTS[arm]]
+    assert all(
+        each.effect.low < true < each.effect.high
+        for each, true in zip(found.effects, truth, strict=True)
+    )
+    told_apart = [each for each in found.effects if each.difference and each.difference.sign]
+    assert len(told_apart) >= 3
+    groups = subgroups(log, question(deployment, "gene variant", last))
+    assert [period.number for period in groups.periods] == [1, 2]
+    assert len(groups.groups) == 9
 
 
 def test_times_are_in_order_and_end_now(log):

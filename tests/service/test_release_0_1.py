@@ -58,7 +58,7 @@ def test_every_decision_comes_out_as_it_was_logged(
     assert told[0] == f"{ENTRIES} entries, all as they were written"
     assert told[1].startswith(f"head {ENTRIES}:")
     assert sorted(told[2:]) == sorted(
-        f"{policy}: {DECISIONS} decisions made again, 0 came out otherwise" for policy in POLICIES
+        f"{policy}: {DECISIONS} decisions recomputed, 0 differ from the log" for policy in POLICIES
     )
 
 
@@ -132,7 +132,7 @@ def test_it_is_gone_on_with(
         assert {"created", "alarmed", "arm_added", "schema_changed"} < set(kinds)
     check_log(old, monkeypatch)
     told = capsys.readouterr().out
-    assert told.count(" 0 came out otherwise") == len(POLICIES)
+    assert told.count(" 0 differ from the log") == len(POLICIES)
     assert f"held: {DECISIONS + 20} decisions" in told
     assert f"clicks: {DECISIONS + 10} decisions" in told
 

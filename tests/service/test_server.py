@@ -281,14 +281,14 @@ def test_the_log_is_checked(
     assert run(monkeypatch, "log", "check", path, "--last", 3) == 0
     told = capsys.readouterr().out
     assert "11 entries, all as they were written" in told
-    assert "dose: 3 decisions made again, 0 came out otherwise" in told
+    assert "dose: 3 decisions recomputed, 0 differ from the log" in told
     assert run(monkeypatch, "log", "check", path.with_name("nix.db")) == 2
     with sqlite3.connect(path) as other:
         other.execute("UPDATE snapshots SET content = substr(content, 1, length(content) - 1)")
     other.close()
     assert run(monkeypatch, "log", "check", path) == 2
     checked = capsys.readouterr()
-    assert "dose: 5 decisions made again, 0 came out otherwise" in checked.out
+    assert "dose: 5 decisions recomputed, 0 differ from the log" in checked.out
     assert "snapshots were changed (dose after entry 11)" in checked.err
     log = SqliteLog(path)
     rows = list(log.read("dose"))
@@ -301,4 +301,4 @@ def test_the_log_is_checked(
     forged.append([*rows[:-2], wrong, rows[-1]])
     forged.close()
     assert run(monkeypatch, "log", "check", path.with_name("forged.db")) == 2
-    assert "1 came out otherwise" in capsys.readouterr().out
+    assert "1 differ from the log" in capsys.readouterr().out

@@ -88,7 +88,10 @@ def test_plot_into_given_axes(result):
     from matplotlib.figure import Figure
 
     axes = Figure().add_subplot()
-    assert result.plot(axes) is axes
+    assert result.plot(ax=axes) is axes
+    boxes = Figure().add_subplot()
+    values = range(len(LABELS))
+    assert result.plot_final(ax=boxes, symbol="q", values=values) is boxes
 
 
 def test_plot_of_a_family_keeps_the_order_of_its_policies(result):

@@ -25,6 +25,7 @@ from greedyfirst.problems import (
     TableProblem,
     WithIntercept,
 )
+from greedyfirst.simulation.simulate import plotted_steps
 
 PROBLEM = LinearProblem(
     contexts=WithIntercept(contexts=ClippedGaussian(n_features=2, covariance=0.5, bound=1.0)),
@@ -121,7 +122,12 @@ def test_the_papers_grid():
     problem = TableProblem(contexts=np.ones((10_000, 1)), rewards=np.ones((10_000, 1)))
     steps = {
         horizon: simulate(
-            problem, {"only": FixedArm(arm=0)}, n_instances=1, horizon=horizon, seed=0
+            problem,
+            {"only": FixedArm(arm=0)},
+            n_instances=1,
+            horizon=horizon,
+            seed=0,
+            steps=plotted_steps(horizon),
         ).steps.tolist()
         for horizon in (100, 130, 2000, 10_000)
     }
@@ -130,6 +136,31 @@ def test_the_papers_grid():
     assert steps[2000] == list(range(20, 2001, 40))
     assert steps[130] == list(range(20, 131, 2))
     assert steps[100] == list(range(20, 101, 2))
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 99, 100, 130, 999, 1234])
+def test_curves_end_at_the_horizon(horizon):
+    """There the mean regret is that of the whole run."""
+    table = np.random.default_rng(0).normal(size=(horizon, 2))
+    problem = TableProblem(contexts=np.ones((horizon, 1)), rewards=table)
+    result = simulate(problem, {"only": FixedArm(arm=0)}, n_instances=2, horizon=horizon, seed=0)
+    assert result.steps[-1] == horizon
+    assert set(plotted_steps(horizon)) <= set(result.steps)
+    np.testing.assert_allclose(result.mean[0, -1], result.final[:, 0].mean(), rtol=1e-12)
+    assert f"t = {horizon}" in result.table()
+    assert result.plot().get_xlim() == (0, horizon)
+
+
+def test_curves_are_kept_at_given_steps(reference):
+    chosen = run(steps=[3, reference.horizon // 2, reference.horizon])
+    full = run(steps=range(1, reference.horizon + 1))
+    np.testing.assert_array_equal(chosen.mean, full.mean[:, chosen.steps - 1])
+
+
+@pytest.mark.parametrize("steps", [[], [0, 3], [3, 3], [5, 4], [1, 10**6], [1.0], "all", [[1]]])
+def test_steps_that_cannot_be_are_refused(steps):
+    with pytest.raises(ValueError, match=r"^steps must be"):
+        run(steps=steps)
 
 
 def play_slowly(policy, draw):

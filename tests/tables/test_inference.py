@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from greedyfirst.tables import Categorical, Numeric, infer_schema, read_labels, read_table
+from greedyfirst.tables import (
+    Categorical,
+    Numeric,
+    TableError,
+    TableNote,
+    infer_schema,
+    read_labels,
+    read_table,
+)
 
 N = 12
 
@@ -118,7 +126,7 @@ BAD = {
     "one bad cell": (
         {"age": ["1"] * 6 + ["1O"] + ["2"] * 5},
         {},
-        ["text in a numeric column", "'age'", "data row 7", "'1O'", "categorical=['age']"],
+        ["text in a numeric column", "'age'", "data row 7", "'1O'", "categorical=['age']", "--na"],
     ),
     "bad object": ({"age": [1] * 6 + ["?"] + [2] * 5}, {}, ["'age'", "data row 7", "'?'"]),
     "bad cell after a gap": (
@@ -133,21 +141,21 @@ BAD = {
         {"impute": "most-frequent"},
         ["'age' has no value twice", "impute 'median' (--impute median)"],
     ),
-    "constant": ({"age": [5.0] * N}, {}, ["'age' is constant (5.0", "drop=['age']", "intercept"]),
-    "constant text": ({"sex": ["f"] * N}, {}, ["'sex' is constant ('f'", "drop=['sex']"]),
-    "constant but for gaps": (
-        {"age": [5.0] * (N - 1) + [None]},
-        {"impute": "mean"},
-        ["'age' is constant"],
+    "only constants": (
+        {"age": [5.0] * N, "sex": ["f"] * N, "dose": [None] * N},
+        {},
+        ["no column is left as a feature: 'age' (5), 'sex' ('f'), 'dose' (empty) never changes"],
     ),
     "missing": (
         {"age": [1.0, None, 3.0, None] * 3},
         {},
         ["'age'", "missing values in 6 rows", "data row 2", "impute"],
     ),
-    "missing text": ({"sex": ["f", "m", None, "f"] * 3}, {}, ["'sex'", "in 3 rows", "data row 3"]),
-    "all missing": ({"age": [np.nan] * N}, {"impute": "mean"}, ["'age' has no values at all"]),
-    "all None": ({"age": [None] * N}, {}, ["'age' has no values at all"]),
+    "several missing": (
+        {"age": [1.0, None, 3.0, None] * 3, "dose": [None, *range(N - 1)]},
+        {},
+        ["columns 'age' (6 rows), 'dose' (1 row) have missing values", "--impute median", "--drop"],
+    ),
     "infinite": ({"age": [1.0, 2.0, -np.inf] * 4}, {}, ["'age', data row 3", "-inf", "finite"]),
     "identifier": (
         {"sex": [f"id{i}" for i in range(N)]},
@@ -155,6 +163,18 @@ BAD = {
         ["'sex' has 12 different values in 12 rows", "drop=['sex']"],
     ),
     "declared identifier": ({}, {"categorical": ["dose"]}, ["'dose' has 12 different values"]),
+    "dates as text": (
+        {"age": [f"{day:02d}.12.2020" for day in range(1, N + 1)]},
+        {},
+        ["'age' holds dates, as in '01.12.2020'", "drop=['age']", "--numeric age", "categorical="],
+    ),
+    "amounts": (
+        {"age": ["$1,200.50", "$3"] * 6},
+        {},
+        ["'age' holds amounts, as in '$1,200.50'", "--numeric age", "categorical=['age']"],
+    ),
+    "percentages": ({"age": ["12 %", "5 %"] * 6}, {}, ["percentages, as in '12 %'"]),
+    "decimal commas": ({"age": ["1,5", "2,5"] * 6}, {}, ["'age' holds numbers with commas"]),
     "dates": ({"age": DAYS}, {}, ["'age' holds date values", "drop=['age']"]),
     "times": ({"age": pd.to_datetime(DAYS)}, {}, ["'age' holds datetime"]),
     "lists": ({"age": [[1], [2]] * 6}, {}, ["'age', data row 1", "text, numbers"]),
@@ -183,6 +203,85 @@ def test_bad_columns_and_options(case):
     said = str(caught.value)
     assert all(part in said for part in mentioned), said
     assert "\n" not in said
+
+
+def test_all_faults_are_told_at_once():
+    faulty = frame(
+        age=[1.0, 2.0, None] * 4, dose=["$1", "$2"] * 6, ward=[f"id{i}" for i in range(N)]
+    )
+    with pytest.raises(TableError) as caught:
+        infer_schema(faulty)
+    assert len(caught.value.faults) == 3
+    first, *faults = str(caught.value).split("\n- ")
+    assert first == "3 things stand in the way:"
+    assert tuple(faults) == caught.value.faults
+    for name, fault in zip(("dose", "ward", "age"), faults, strict=True):
+        assert f"column '{name}'" in fault
+
+
+def test_columns_that_never_change_are_left_out_and_named():
+    with pytest.warns(
+        TableNote, match=r"'dose' \(7\), 'gap' \(5 or missing\), 'none' \(empty\)\.$"
+    ):
+        made = infer_schema(frame(dose=[7] * N, gap=[5.0, None] * 6, none=[None] * N))
+    assert made.feature_names == ("age", "sex=f", "sex=m")
+
+
+def test_missing_categories_are_a_category_of_their_own():
+    """As by pandas, with dummy_na; later rows of the same kind are encoded likewise."""
+    texts = pd.DataFrame({"u": ["b", None, "a", "b"] * 3, "v": [True, False, None, True] * 3})
+    with pytest.warns(TableNote, match="are a category of their own") as said:
+        made = infer_schema(texts)
+    assert [str(each.message)[:27] for each in said] == [
+        "Missing values of 'u' (3 ro",
+        "Missing values of 'v' (3 ro",
+    ]
+    expected = pd.get_dummies(texts, dummy_na=True, dtype=float).to_numpy()
+    np.testing.assert_array_equal(made.encode(texts), expected)
+    assert made.feature_names == (
+        *("u=a", "u=b", "u=(missing)", "v=false", "v=true", "v=(missing)"),
+    )
+    assert made.encode_row({"u": None, "v": True}).tolist() == [0, 0, 1, 0, 1, 0]
+
+
+ROWS = 40
+ODD = {
+    "a code below": ([*range(18, 56), -999, -999], "'x' is -999 in 2 rows and between 18 and 55"),
+    "a code above": ([*range(2, 41), 999], "(--na 999 makes it missing)"),
+    "-9 among counts": ([0, 1, 2, -9] * 10, "'x' is -9 in 10 rows"),
+    "row numbers": (np.random.default_rng(0).permutation(ROWS) + 7, "identifier has.*--drop x"),
+    "dates as numbers": ([20200101 + day for day in range(30)] * 2, "dates written as numbers"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_numbers_are_said_and_used(case):
+    cells, said = ODD[case]
+    data = pd.DataFrame({"x": cells})
+    with pytest.warns(TableNote, match=said.replace("(", r"\(").replace(")", r"\)")):
+        made = infer_schema(data)
+    assert made.encode(data)[:, 0].tolist() == list(cells)
+
+
+def test_identifiers_are_known_by_name_too():
+    data = pd.DataFrame({"patient_id": np.arange(ROWS) * 17, "weight": np.arange(ROWS) * 17})
+    with pytest.warns(TableNote) as said:
+        infer_schema(data)
+    assert ["'patient_id'" in str(each.message) for each in said] == [True]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        list(range(60, 100)),  # 99 is the highest age
+        [-99, -50, 0, 50] * 10,
+        [20209999, 20200101] * 20,
+        np.arange(ROWS) / 2,
+        [0.0, 1.5, *range(2, ROWS)],
+    ],
+)
+def test_plain_numbers_need_no_note(cells):
+    infer_schema(pd.DataFrame({"x": [*cells, cells[1]]}))
 
 
 def test_too_many_levels_of_many_rows():
@@ -224,7 +323,7 @@ BAD_LABELS = {
     "many": (
         np.arange(101) / 7,
         "y",
-        "'y' has 101 different values.*not to be a column of classes",
+        "'y' has 101 different numbers .* measurements, not classes; .*--label",
     ),
     "one a row": (["a", "b", "c"], "y", "'y' has 3 different values in 3 rows"),
     "long": (["a", "b" * 2000], "y", "'y', data row 2 has 2000 characters"),

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, Literal, Self
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from greedyfirst.agent import stored_state
-from greedyfirst.agent.intervals import Intervals, intervals
-from greedyfirst.agent.loops import (
-    GIVEN,
-    ONCE,
-    ONLY_SCORE,
-    USUAL,
-    Workspace,
-    contribution_loop,
-    decide,
-    decide_many,
-    learn,
-    learn_many,
-)
-from greedyfirst.compiling.calls import argument, compiled, run
-from greedyfirst.compiling.kernels import Function
-from greedyfirst.compiling.records import allocate
-from greedyfirst.files import data_file
+from greedyfirst.agent.contexts import is_table
+from greedyfirst.agent.decision_maker import DecisionMaker
+from greedyfirst.agent.estimates import Estimates
+from greedyfirst.agent.from_logs import FromLogs
+from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
+from greedyfirst.agent.rewarded_steps import RewardedSteps
+from greedyfirst.agent.running_policy import Arm
+from greedyfirst.agent.saving import Saving
+from greedyfirst.compiling.calls import run
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
-from greedyfirst.models.linear_part import admit
-from greedyfirst.policies import initial_pulls as first_pulls
-from greedyfirst.policies.description import describe, from_description
-from greedyfirst.policies.greedy_first import ANSWERS, DiversityReport, phases, report, watch
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
-from greedyfirst.policies.loops import loop_for, new_state
-from greedyfirst.policies.policy import FOREIGN, Policy
+from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.policies.selection import selection_probabilities
 from greedyfirst.validation import (
     BoolArray,
     FloatArray,
-    IntArray,
+    amount,
+    amounts,
     array,
-    choice,
-    names,
     number,
     whole_number,
     wrong,
@@ -56,120 +39,195 @@ from greedyfirst.validation import (
 #: "policy" is any decision of a policy that explores by its own rules.
 Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
-FIRST_ROOM = 1024
-_FLOAT64 = np.dtype(np.float64)
+#: Looked up once: these are asked for in every decision.
+_ARRAY, _FLOAT64 = np.ndarray, np.dtype(np.float64)
 
 
-class Agent:
+class Agent(Estimates, DecisionMaker, FromLogs, Saving):
     """A policy at work, one decision at a time.
 
     Parameters
     ----------
     policy
         Any policy of :mod:`greedyfirst.policies`.
+    arms
+        The arms' names. ``choose`` then tells names, and arms may be given by name or number.
+    schema
+        What makes contexts of raw rows: :class:`~greedyfirst.Schema`. Every row is then given by
+        name, as a dict, a Series or a frame, with categories and missing values as they are.
+    features
+        The features' names, for rows of numbers. A row that has names is matched by them.
     n_arms, n_features
-        The size of the problem.
+        The size of the problem, instead of ``arms`` and ``features``. ``choose`` then tells
+        numbers, and the first row that is given by name fixes the features' names.
+    arm_names, feature_names
+        Names beside ``n_arms`` and ``n_features``.
     seed
         All randomness: draws depend on (seed, decision's number) only. ``None`` takes a fresh one,
         kept in ``agent.seed``.
-    arm_names, feature_names
-        For reports; ``arm_names`` may also be used wherever an arm is asked for.
 
     Notes
     -----
+    A context is an array or list of numbers in the features' order, or has names: a dict, a Series,
+    a frame of one row. Names must be those of the features; their order does not matter. Methods
+    that also take several contexts take them as an array (n, n_features), a frame or a list of
+    dicts, and then return one row for each. True and False are 1 and 0.
+
     Rewards are taken to arrive in the order of the decisions. Where they do not, pass ``step``, the
     decision's number (``agent.decisions`` right after ``choose``). Rows that were never decided
-    here (history) can be given to ``update`` as well, with ``step=0`` while decisions wait for
-    their rewards.
+    here (history) can be given to ``update`` before the first ``choose``: they count as first pulls
+    of their arms. While decisions wait for their rewards they need ``step=0``.
+
+    An agent is for one thread at a time: two that share one need a lock around each call. Different
+    agents, copies among them, can work in different threads.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst import Agent, Categorical, Greedy, Numeric, Schema
+    >>> schema = Schema(features=[Numeric("age", mean=50, scale=10),
+    ...                           Categorical("sex", ["f", "m"])], intercept=True)
+    >>> agent = Agent(Greedy(), schema=schema, arms=["low dose", "high dose"], seed=7)
+    >>> past = pd.DataFrame({"sex": ["f", "m", "f", "m"], "age": [40, 50, 60, 70]})
+    >>> agent.update_many(past, ["low dose", "high dose"] * 2, [1.0, 0.0, 1.0, 0.0])
+    >>> agent.choose({"age": 45, "sex": "f"})
+    'low dose'
+    >>> agent.update({"age": 45, "sex": "f"}, "low dose", reward=True)
+    >>> agent
+    Agent(Greedy(), 2 arms, 3 features, seed=7): 1 decision, 5 rewards
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        *,
-        n_arms: int,
-        n_features: int,
-        seed: int | None = None,
-        arm_names: Sequence[str] | None = None,
-        feature_names: Sequence[str] | None = None,
-    ) -> None:
-        if not isinstance(policy, Policy):
-            raise wrong("policy", policy, "a policy, for example Greedy()")
-        n_arms = whole_number("n_arms", n_arms, at_least=1)
-        n_features = whole_number("n_features", n_features, at_least=1)
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
-        self.policy = policy
-        self.seed = whole_number("seed", seed, at_least=0, at_most=2**63 - 1)
-        arms = [f"arm {i}" for i in range(n_arms)] if arm_names is None else arm_names
-        features = [f"x{i}" for i in range(n_features)] if feature_names is None else feature_names
-        self.arm_names = names("arm_names", arms, n_arms)
-        self.feature_names = names("feature_names", features, n_features)
-        #: Decisions made, rewards of them joined, and rows taken in that were not decided here.
-        self.decisions = self.joined = self.foreign = 0
-        #: Rewards that the state has room for, if it keeps them one by one: doubled when full.
-        self.room = FIRST_ROOM
-        #: The arm of the last ``choose``, and whether only some arms were eligible for it.
-        self._chosen: int | None = None
-        self._restricted = False
-        self._link = policy.reward_link()
-        self._dropped = np.zeros(n_arms, bool)
-        self._allocate()
+    # ---------------------------------------------------------------- decisions and rewards
 
-    def _allocate(self) -> None:
-        """Make the state for the current arms, and the compiled calls that work on it."""
-        n_arms, n_features = len(self.arm_names), len(self.feature_names)
-        policy, seed = self.policy, self.seed
-        self.options = policy.options(n_arms, n_features)
-        self.buffer, self.state = new_state(self.options, n_arms, n_features, self.room)
-        self._watch = policy.watch(self.state)
-        parts = {"policy": self.options, "state": self.state}
-        sizes = {"n_arms": n_arms, "d": n_features}
-        _, work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
-        work.eligible[:] = work.eligible_once[:] = 1.0
-        self._work, self._eligible = work, work.eligible
-        self._given_work = argument(work) if policy.is_compiled() else work
-        self._shape = (n_features,)
-        self._decide = compiled(self._loop(decide), work, 1, GIVEN, 0, seed)
-        self._learn = compiled(self._loop(learn), work, 1, GIVEN, 0, 0.0)
+    def choose(self, context: Any, *, eligible: Iterable[Arm] | None = None) -> Any:
+        """The arm for this context, among the ``eligible`` ones (all that are not dropped).
 
-    def _loop(self, function: Function) -> Function:
-        return loop_for(function, self.policy, self.options, self.state)
+        Returns
+        -------
+        int or str
+            The arm's number; its name where arms were given by name (``arms=``).
+        """
+        if eligible is not None:
+            self._work.eligible_once[:] = self._mask(eligible)
+        given = self._given(context)
+        step = self.decisions + 1
+        how = USUAL if eligible is None else ONCE
+        arm: int = self._decide(self._given_work, step, given, how, self.seed)
+        if arm < 0:
+            array("context", context, self._shape)
+        self.decisions, self._chosen, self._restricted = step, arm, eligible is not None
+        return self.arm_names[arm] if self._tells_names else arm
 
-    @property
-    def n_arms(self) -> int:
-        """How many arms there are, dropped ones included."""
-        return len(self.arm_names)
+    def choose_many(self, contexts: Any) -> Any:
+        """Arms (n,) for several contexts: ``choose`` for one after the other, no rewards between.
 
-    @property
-    def n_features(self) -> int:
-        """How long a context is."""
-        return len(self.feature_names)
+        Numbers, or names where arms were given by name.
+        """
+        rows = self._rows("contexts", contexts)
+        arms = np.zeros(len(rows), np.int64)
+        run(self._loop(decide_many), self._work, self.decisions + 1, rows, self.seed, arms)
+        self.decisions += len(rows)
+        return np.array(self.arm_names)[arms] if self._tells_names else arms
 
-    @property
-    def dropped(self) -> BoolArray:
-        """Which arms are never chosen any more (n_arms,)."""
-        return self._dropped.copy() if self._watch is None else self._dropped | self._watch.dropped
+    def update(self, context: Any, arm: Arm, reward: float, *, step: int | None = None) -> None:
+        """Learn from the reward of an arm at this context.
 
-    @property
-    def rewards(self) -> int:
-        """Rewards learned from so far."""
-        return self.joined + self.foreign
+        Parameters
+        ----------
+        context, arm
+            As in ``choose``; the arm by number or name.
+        reward
+            A finite number; True and False are 1 and 0.
+        step
+            The decision's number, where rewards do not come in the order of the decisions. A
+            decision has one reward: a second one is refused. 0 is for a row that was not decided
+            here; it never counts as a first pull.
+        """
+        if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
+            arm = self._arm(arm)
+        if not isinstance(reward, float):
+            reward = amount("reward", reward)
+        if self._link is not Identity:
+            check_rewards("reward", self._link, reward)
+        if step is not None:
+            joins = self._checked_step(step)
+        elif self._rewarded is None:
+            joins = self.joined + 1 if self.joined < self.decisions else FOREIGN
+        else:
+            joins = next(self._rewarded.open_until(self.decisions), FOREIGN)
+        given = self._given(context)
+        if self.joined + self.foreign >= self.room:
+            self._make_room(1)
+        if self._watch is not None:
+            self._watch.decided = self.decisions
+        bad = self._learn(self._given_work, joins, given, arm, reward)
+        if bad:
+            array("context", context, self._shape)
+            number("reward", reward)
+        if joins == FOREIGN:
+            self.foreign += 1
+            if step is None and self.decisions == 0:
+                self._count_history()
+        else:
+            self.joined += 1
+            if joins != self.joined or self._rewarded is not None:
+                self._note_reward(joins)
+
+    def _note_reward(self, step: int) -> None:
+        """A decision has its reward, before one that was made earlier."""
+        if self._rewarded is None:
+            self._rewarded = RewardedSteps(self.joined - 1)
+        self._rewarded.add(step)
+
+    def _checked_step(self, step: int) -> int:
+        """A decision's number; refused if there is no such decision, or its reward has come."""
+        step = whole_number("step", step, at_least=FOREIGN, at_most=self.decisions)
+        known = self._rewarded
+        if step != FOREIGN and (step <= self.joined if known is None else step in known):
+            raise wrong("step", step, "a decision without a reward: its own has come already")
+        return step
+
+    def update_many(self, contexts: Any, arms: Any, rewards: ArrayLike) -> None:
+        """Learn from several rewards, as ``update`` would one by one."""
+        rows = self._rows("contexts", contexts)
+        chosen = self._arms(arms, len(rows))
+        values = amounts("rewards", rewards, (len(rows),))
+        check_rewards("rewards", self._link, values)
+        self._make_room(len(rows))
+        steps = np.full(len(rows), FOREIGN, np.int64)
+        known = self._rewarded
+        if known is None:
+            decided = max(0, min(self.decisions - self.joined, len(rows)))
+            steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
+        else:
+            waiting = list(islice(known.open_until(self.decisions), len(rows)))
+            decided = len(waiting)
+            steps[:decided] = waiting
+        if self._watch is not None:
+            self._watch.decided = self.decisions
+        run(self._loop(learn_many), self._work, steps, rows, chosen, values)
+        self.joined += decided
+        self.foreign += len(rows) - decided
+        if known is not None:
+            for step in steps[:decided].tolist():
+                known.add(step)
+        if self.decisions == 0 and len(rows):
+            self._count_history()
+
+    def _given(self, context: Any) -> FloatArray:
+        """A context as the compiled calls take it; they see to it that it is finite."""
+        if type(context) is _ARRAY and context.dtype is _FLOAT64 and context.shape == self._shape:
+            return context
+        row = self._reader.row("context", context)
+        self.feature_names = self._reader.names
+        return row
+
+    # ---------------------------------------------------------------- the last decision
 
     @property
     def forced(self) -> bool:
         """Whether the last ``choose`` had to take its arm: an initial pull or a forced sample."""
         return self._work.forced
-
-    @property
-    def alarms(self) -> int:
-        """Alarms of Greedy-First so far, and answers to them."""
-        return 0 if self._watch is None else self._watch.alarms
-
-    @property
-    def explores(self) -> bool:
-        """Whether Greedy-First explores all arms: its fallback decides, where it has one."""
-        return self._watch is not None and self._watch.explores
 
     @property
     def mode(self) -> Mode:
@@ -182,6 +240,11 @@ class Agent:
         if raised is not None and self._chosen is not None and raised[self._chosen]:
             return "explored"
         return "greedy" if self.policy.exploits or self.policy.watches else "policy"
+
+    @property
+    def explores(self) -> bool:
+        """Whether Greedy-First explores all arms: its fallback decides, where it has one."""
+        return self._watch is not None and self._watch.explores
 
     def _raised(self) -> BoolArray | None:
         """Whose scores the last ``choose`` raised, where arms are explored one by one."""
@@ -202,160 +265,53 @@ class Agent:
         return tuple(self.arm_names[arm] for arm in np.flatnonzero(raised & ~self.dropped))
 
     @property
-    def alarmed_at(self) -> IntArray:
-        """The number of rewards at which each arm raised the alarm that stands, else 0 (n_arms,).
+    def propensity(self) -> float:
+        """The exact probability with which the last ``choose`` took its arm, read right after it.
 
-        Where arms are explored one by one, the alarm of an arm that has been fed stands no more.
+        1 for an arm that had to be taken or had the highest score alone; draws are integrated.
         """
-        watched = self._watch
-        return np.zeros(self.n_arms, np.int64) if watched is None else watched.tripped_at.copy()
+        return float(self.propensities[self._chosen])
 
     @property
-    def pulls(self) -> IntArray:
-        """How many rewards each arm has learned from (n_arms,)."""
-        return np.asarray(self._model("to count its samples").pulls)
-
-    # ---------------------------------------------------------------- decisions and rewards
-
-    def choose(self, context: ArrayLike, *, eligible: Sequence[int | str] | None = None) -> int:
-        """The arm for this context, among the ``eligible`` ones (all that are not dropped)."""
-        given = self._given(context)
-        if eligible is not None:
-            self._work.eligible_once[:] = self._mask(eligible)
-        step = self.decisions + 1
-        how = USUAL if eligible is None else ONCE
-        arm: int = self._decide(self._given_work, step, given, how, self.seed)
-        if arm < 0:
-            array("context", context, self._shape)
-        self.decisions, self._chosen, self._restricted = step, arm, eligible is not None
-        return arm
-
-    def choose_many(self, contexts: ArrayLike) -> IntArray:
-        """Arms for several contexts: those of ``choose``, one by one, without rewards between."""
-        rows = array("contexts", contexts, (None, self.n_features))
-        arms = np.zeros(len(rows), np.int64)
-        run(self._loop(decide_many), self._work, self.decisions + 1, rows, self.seed, arms)
-        self.decisions += len(rows)
-        return arms
-
-    def update(
-        self, context: ArrayLike, arm: int | str, reward: float, *, step: int | None = None
-    ) -> None:
-        """Learn from the reward of an arm at this context."""
-        given = self._given(context)
-        if not (type(arm) is int and 0 <= arm < len(self.arm_names)):
-            arm = self._arm(arm)
-        if not isinstance(reward, float):
-            reward = number("reward", reward)
-        if self._link is not Identity:
-            check_rewards("reward", self._link, reward)
-        if step is None:
-            step = self.joined + 1 if self.joined < self.decisions else FOREIGN
+    def propensities(self) -> FloatArray:
+        """The same for every arm that the last ``choose`` might have taken (n_arms,)."""
+        if self._chosen is None:
+            raise ValueError("propensity is that of the last choose(), and there was none")
+        scores = self.state.scores
+        eligible = self._work.eligible_once if self._restricted else self._eligible
+        if self.forced:
+            highest = np.arange(self.n_arms) == self._chosen
+        elif scores.random_share > 0.0 or scores.spread.any():
+            return selection_probabilities(scores, eligible)
         else:
-            whole_number("step", step, at_least=FOREIGN, at_most=self.decisions)
-        if self.joined + self.foreign >= self.room:
-            self._make_room(1)
-        if self._watch is not None:
-            self._watch.decided = self.decisions
-        bad = self._learn(self._given_work, step, given, arm, reward)
-        if bad:
+            highest = (scores.value == scores.value[self._chosen]) & (eligible != 0.0)
+        shared: FloatArray = highest / np.count_nonzero(highest)
+        return shared
+
+    def explain(self, context: Any) -> tuple[FloatArray, FloatArray]:
+        """The expected rewards (n_arms,) and the contributions (n_arms, n_features) behind them.
+
+        For n contexts: (n, n_arms) and (n, n_arms, n_features).
+        """
+        if not (type(context) is _ARRAY and context.ndim == 1) and is_table(context):
+            return self._explain_rows(self._rows("context", context))
+        x = np.ascontiguousarray(self._given(context))
+        model = getattr(self.state, "model", None)
+        if model is None:
+            model = self._model("to explain a decision")  # which says what is wrong
+        n_arms = len(self.arm_names)
+        parts, predictors = np.empty((n_arms, len(self.feature_names))), np.empty(n_arms)
+        estimate = np.ascontiguousarray(model.estimate)
+        if not contribution_loop()(estimate, x, parts, predictors):
             array("context", context, self._shape)
-            number("reward", reward)
-        if step == FOREIGN:
-            self.foreign += 1
-        else:
-            self.joined += 1
+        link = getattr(model, "link", None)
+        return (predictors if link is None else means(link_of(link), predictors)), parts
 
-    def update_many(self, contexts: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Learn from several rewards, as ``update`` would one by one."""
-        rows = array("contexts", contexts, (None, self.n_features))
-        try:
-            chosen = np.asarray(arms)
-        except ValueError:
-            raise wrong("arms", arms, f"{len(rows)} arms") from None
-        if chosen.dtype.kind == "U" and chosen.ndim == 1:
-            chosen = np.array([self._arm(str(name), "arms") for name in chosen], np.int64)
-        if chosen.dtype.kind not in "iu" or chosen.shape != (len(rows),):
-            raise wrong("arms", arms, f"{len(rows)} whole numbers, or names of arms")
-        outside = (chosen < 0) | (chosen >= self.n_arms)
-        if outside.any():
-            first = int(np.flatnonzero(outside)[0])
-            raise wrong(f"arms[{first}]", chosen[first], f"one of the arms 0 to {self.n_arms - 1}")
-        values = array("rewards", rewards, (len(rows),))
-        check_rewards("rewards", self._link, values)
-        self._make_room(len(rows))
-        decided = max(0, min(self.decisions - self.joined, len(rows)))
-        steps = np.full(len(rows), FOREIGN, np.int64)
-        steps[:decided] = np.arange(self.joined + 1, self.joined + decided + 1)
-        if self._watch is not None:
-            self._watch.decided = self.decisions
-        arm_numbers = chosen.astype(np.int64)
-        run(self._loop(learn_many), self._work, steps, rows, arm_numbers, values)
-        self.joined += decided
-        self.foreign += len(rows) - decided
-
-    def _make_room(self, more: int) -> None:
-        """See that the state can keep this many more rewards."""
-        if self.rewards + more <= self.room:
-            return
-        while self.rewards + more > self.room:
-            self.room *= 2
-        self._move()
-
-    def _move(self) -> None:
-        """Go on with the same state in other memory, for the policy, arms and room as they are."""
-        before, eligible = self.state, self._eligible
-        self._allocate()
-        stored_state.fill(self.state, dict(before.arrays()))
-        self._eligible[: len(eligible)] = eligible
-
-    def _given(self, context: ArrayLike) -> FloatArray:
-        """A context as the compiled calls take it; they see to it that it is finite."""
-        if (
-            type(context) is np.ndarray
-            and context.dtype is _FLOAT64
-            and context.shape == self._shape
-        ):
-            return context
-        return array("context", context, self._shape)
-
-    def _arm(self, arm: int | str, argument: str = "arm") -> int:
-        """An arm's number, from its number or name."""
-        if isinstance(arm, str):
-            if arm not in self.arm_names:
-                raise wrong(argument, arm, f"one of {', '.join(self.arm_names)}")
-            return self.arm_names.index(arm)
-        try:
-            return whole_number(argument, arm, at_least=0, at_most=self.n_arms - 1)
-        except ValueError:
-            raise wrong(argument, arm, f"one of the arms 0 to {self.n_arms - 1}") from None
-
-    def _mask(self, eligible: Sequence[int | str]) -> FloatArray:
-        """1 for eligible arms that are not dropped."""
-        if isinstance(eligible, str) or not isinstance(eligible, Iterable):
-            raise wrong("eligible", eligible, "a sequence of arms")
-        chosen = np.zeros(self.n_arms)
-        for arm in eligible:
-            chosen[self._arm(arm, "eligible")] = 1.0
-        chosen[self.dropped] = 0.0
-        if not chosen.any():
-            raise wrong("eligible", eligible, "at least one arm that has not been dropped")
-        return chosen
-
-    # ---------------------------------------------------------------- what it knows
-
-    def expected_rewards(self, context: ArrayLike) -> FloatArray:
+    def expected_rewards(self, context: Any) -> FloatArray:
         """Each arm's expected reward by the estimates that decisions use (n_arms,)."""
         return self.explain(context)[0]
 
-    def _model(self, purpose: str) -> Any:
-        """What the policy has learned, if it keeps a model."""
-        model = getattr(self.state, "model", None)
-        if model is None:
-            raise wrong("policy", self.policy, f"one that keeps a model, {purpose}")
-        return model
-
-    def contributions(self, context: ArrayLike) -> FloatArray:
+    def contributions(self, context: Any) -> FloatArray:
         """Each feature's part in each arm's linear predictor (n_arms, n_features).
 
         Coefficient times value; an arm's row adds up to its expected reward, or with a link to
@@ -363,280 +319,10 @@ class Agent:
         """
         return self.explain(context)[1]
 
-    def explain(self, context: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """The expected rewards and the contributions that add up to them."""
-        x = np.ascontiguousarray(self._given(context))
-        model = self._model("to explain a decision")
-        parts, predictors = np.empty((self.n_arms, self.n_features)), np.empty(self.n_arms)
-        estimate = np.ascontiguousarray(model.estimate)
-        if not contribution_loop()(estimate, x, parts, predictors):
-            array("context", context, self._shape)
-        link = getattr(model, "link", None)
-        return (predictors if link is None else means(link_of(link), predictors)), parts
-
-    def standard_errors(self, context: ArrayLike) -> FloatArray | None:
-        """The standard error of each arm's expected reward, by the model's covariance (n_arms,).
-
-        How unsure an estimate is for this context, by the model; not a confidence interval, since
-        the policy itself chose which arm was tried where. NaN for an arm whose model does not say;
-        None where no model does: least squares, and ridge regression before it knows the noise.
-        """
-        x = array("context", context, self._shape)
-        model = self._model("to explain a decision")
-        link = getattr(model, "link", None)
-        spread = getattr(model, "covariance" if link is None else "inverse", None)
-        if spread is None:
-            return None
-        errors = np.sqrt(np.maximum(np.einsum("i,kij,j->k", x, np.asarray(spread), x), 0.0))
-        if link is None:
-            # Ridge regression that learns its prior keeps covariances over the noise's variance.
-            variance = getattr(model, "noise_variance", 1.0)
-            return errors * math.sqrt(variance) if variance > 0.0 else None
-        formula = link_of(link).slope
-        slopes = [formula(float(z)) for z in np.asarray(model.estimate) @ x]
-        return np.where(self.pulls > 0, errors * slopes, np.nan)
-
-    def probabilities(self, context: ArrayLike) -> FloatArray:
-        """The exact probability with which the next decision here would take each arm."""
-        x = array("context", context, (self.n_features,))
-        due = self._decide(self._given_work, self.decisions + 1, x, ONLY_SCORE, self.seed)
-        if due >= 0:
-            return np.array(np.arange(self.n_arms) == due, dtype=np.float64)
-        return selection_probabilities(self.state.scores, self._eligible)
-
-    def intervals(
-        self, contexts: ArrayLike, *, sigma: float | None = None, level: float = 0.95
-    ) -> Intervals:
-        """Intervals of each arm's expected reward in these contexts (n, n_features).
-
-        They hold for all arms, contexts and times together, on data that the agent itself has
-        chosen: :mod:`greedyfirst.agent.intervals`. Unit contexts give those of coefficients.
-
-        Parameters
-        ----------
-        contexts
-            One row each.
-        sigma
-            The scale of the noise, sub-Gaussian: its standard deviation if it is normal, half the
-            range of bounded rewards. If it is left out it is estimated, and the level approximate.
-        level
-            With which probability all of them hold.
-        """
-        rows = array("contexts", contexts, (None, self.n_features))
-        return intervals(self, rows, sigma=sigma, level=level)
-
-    @property
-    def propensity(self) -> float:
-        """The exact probability with which the last ``choose`` took its arm, read right after it.
-
-        1 for an arm that had to be taken or had the highest score alone; draws are integrated.
-        """
-        if self._chosen is None:
-            raise ValueError("propensity is that of the last choose(), and there was none")
-        if self.forced:
-            return 1.0
-        scores = self.state.scores
-        eligible = self._work.eligible_once if self._restricted else self._eligible
-        if scores.random_share > 0.0 or scores.spread.any():
-            return float(selection_probabilities(scores, eligible)[self._chosen])
-        highest = scores.value[self._chosen]
-        return 1.0 / int(((scores.value == highest) & (eligible != 0.0)).sum())
-
-    def diversity(self) -> DiversityReport:
-        """Each arm's pulls, smallest eigenvalue, threshold and weakest direction."""
-        return report.report(self)
-
-    # ---------------------------------------------------------------- the decision-maker
-
-    def drop_arm(self, arm: int | str) -> None:
-        """Never choose this arm again; Greedy-First goes on greedily without it."""
-        if self._watch is None:
-            self._forgo(self._arm(arm), arm)
-        else:
-            self.answer("drop", arm)
-
-    def retire_arm(self, arm: int | str) -> None:
-        """Never choose this arm again, and change nothing else: whoever decides goes on."""
-        retired = self._arm(arm)
-        self._forgo(retired, arm)
-        if self._watch is not None:
-            watch.leave_out(self._watch, retired, dropped=True)
-
-    def reinstate_arm(self, arm: int | str) -> None:
-        """Let a dropped or retired arm be chosen again.
-
-        What was learned of it stands. Greedy-First tests it as a new arm: t₀ rewards later.
-        """
-        number = self._arm(arm)
-        if not self.dropped[number]:
-            raise wrong("arm", arm, "an arm that has been dropped or retired")
-        self._dropped[number] = False
-        self._eligible[number] = 1.0
-        watched = self._watch
-        if watched is None:
-            return
-        watched.dropped[number] = False
-        if isinstance(watched, ArmWatch):
-            watched.explored[number] = self.options.explores_arms
-        watched.since[number] = watched.clock
-        phases.watch_again(watched, number, anew=True)
-
-    def keep_greedy(self, arm: int | str) -> None:
-        """Go on greedily in spite of this arm's alarm, and do not test it any more."""
-        self._watched("keep_greedy")
-        self.answer("hold", arm)
-
-    def explore(self) -> None:
-        """Explore all arms from now on: the fallback decides, where there is one."""
-        self._watched("explore")
-        self.answer("explore", 0)
-
-    def answer(self, answer: str, arm: int | str) -> None:
-        """Answer an alarm about this arm, by the answer's name.
-
-        "explore_arm" explores it while it starves (without a fallback), "explore" all arms; "drop"
-        and "hold" go on greedily, without it or with it.
-        """
-        self._watched("answer")
-        chosen, number = ANSWERS[choice("answer", answer, self.policy.answers())], self._arm(arm)
-        if chosen.drops_arm:
-            self._forgo(number, arm)
-        chosen.apply(self, number)
-
-    def watch_again(self, arm: int | str, *, anew: bool = True) -> None:
-        """Test this arm again, whose alarm had been left to the decision-maker.
-
-        Where arms are explored one by one, ``anew=False`` lets its alarm stand: the next one is
-        raised when it starves after it has been fed.
-        """
-        number = self._arm(arm)
-        watched = self._watched("watch_again")
-        if self.dropped[number]:
-            raise wrong("arm", arm, "an arm that has not been dropped")
-        phases.watch_again(watched, number, anew=anew)
-
-    def answer_alarms(self, on_alarm: str) -> None:
-        """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
-        self._watched("answer_alarms")
-        self.policy = self.policy.answering(on_alarm)
-        self._move()
-        if self._watch is not None:
-            phases.explore_starving(self._watch, getattr(self.options, "explores_arms", False))
-
-    def _forgo(self, number: int, arm: int | str) -> None:
-        already = self.dropped
-        if already.sum() + 1 >= self.n_arms and not already[number]:
-            raise wrong("arm", arm, "an arm other than the last one that is left")
-        self._dropped[number] = True
-        self._eligible[number] = 0.0
-
-    def _watched(self, answer: str) -> watch.Watch:
-        if self._watch is None:
-            raise wrong("policy", self.policy, f"GreedyFirst for {answer}(): others raise no alarm")
-        return self._watch
-
-    def add_arm(self, name: str | None = None, *, initial_pulls: int | None = None) -> int:
-        """Add an arm at run time; returns its number.
-
-        Policies that only exploit give it ``initial_pulls`` pulls first: those of the policy, or
-        n_features if that is 0, since an arm without samples would never be found out.
-        Greedy-First tests it only t₀ rewards later.
-        """
-        added = f"arm {self.n_arms}" if name is None else name
-        arm_names = names("name", (*self.arm_names, added), self.n_arms + 1)
-        own = self._first_pulls() or self.n_features
-        pulls = (
-            own
-            if initial_pulls is None
-            else whole_number("initial_pulls", initial_pulls, at_least=0)
-        )
-        self.policy.options(self.n_arms + 1, self.n_features)  # refuses what has no more arms
-        self.arm_names = arm_names
-        self._dropped = np.append(self._dropped, False)
-        self._move()
-        admit(self.state, self.n_arms - 1)
-        if self._watch is not None:
-            phases.admit(self, pulls)
-        elif hasattr(self.state, "initial"):
-            arm, own = self.n_arms - 1, self.options.initial_pulls
-            first_pulls.admit(self.state.initial, arm, self.decisions, pulls, own)
-        return self.n_arms - 1
-
-    def _first_pulls(self) -> int:
-        """Pulls that the policy gives each arm before its first own choice."""
-        options = self.options if self._watch is None else self.options.greedy
-        return int(getattr(options, "initial_pulls", 0))
-
-    # ---------------------------------------------------------------- files
-
-    def _header(self) -> dict[str, Any]:
-        return {
-            "policy": describe(self.policy),
-            "seed": self.seed,
-            "arm_names": self.arm_names,
-            "feature_names": self.feature_names,
-            "decisions": self.decisions,
-            "joined": self.joined,
-            "foreign": self.foreign,
-            "dropped": self._dropped.tolist(),
-            "room": self.room,
-            "fields": self.state.places(self.buffer),
-        }
-
-    def save(self, path: str | Path) -> None:
-        """Write everything to one file of plain data."""
-        data_file.write(path, "agent", self._header(), {stored_state.BUFFER: self.buffer})
-
-    def to_bytes(self) -> bytes:
-        """What :meth:`save` writes to a file, but quickly made: it is not compressed."""
-        return self.copied()()
-
-    def copied(self) -> Callable[[], bytes]:
-        """Copy everything now: what is returned makes bytes of the copy, later, on any thread."""
-        state = {stored_state.BUFFER: self.buffer.copy()}
-        return partial(data_file.pack, "agent", self._header(), state, compressed=False)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The agent that was saved: it goes on where that one stopped."""
-        return cls._restored(*data_file.read(path, "agent"), str(path))
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """The agent whose :meth:`to_bytes` this is."""
-        where = "content"
-        return cls._restored(*data_file.unpack(content, "agent", where), where)
-
-    @classmethod
-    def _restored(cls, header: dict[str, Any], arrays: dict[str, Any], path: str) -> Self:
-        try:
-            agent = cls(
-                from_description(header["policy"]),
-                n_arms=len(header["arm_names"]),
-                n_features=len(header["feature_names"]),
-                seed=header["seed"],
-                arm_names=header["arm_names"],
-                feature_names=header["feature_names"],
-            )
-            agent.decisions, agent.joined = header["decisions"], header["joined"]
-            agent.foreign = header["foreign"]
-            room = whole_number("room", header["room"], at_least=FIRST_ROOM)
-            if room > agent.room:
-                agent.room = room
-                agent._allocate()
-            agent._dropped[:] = header["dropped"]
-            stored_state.restore(agent.state, agent.buffer, header, arrays)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is not a complete agent file: {error}") from error
-        agent._eligible[agent._dropped] = 0.0
-        return agent
-
-    def __reduce__(self) -> Any:
-        """A copy is another agent with the same state."""
-        return Agent.from_bytes, (self.to_bytes(),)
-
     def __repr__(self) -> str:
+        done = ((self.decisions, "decision"), (self.rewards, "reward"))
+        counts = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in done)
         return (
-            f"Agent({self.policy!r}, n_arms={self.n_arms}, n_features={self.n_features}, "
-            f"seed={self.seed}): {self.decisions} decisions, {self.rewards} rewards"
+            f"Agent({self.policy!r}, {self.n_arms} arms, {self.n_features} features, "
+            f"seed={self.seed}): {counts}"
         )

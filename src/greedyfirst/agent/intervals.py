@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from greedyfirst.models.linear_part import linear_part
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 if TYPE_CHECKING:
-    from greedyfirst.agent.agent import Agent
+    from greedyfirst.agent.running_policy import RunningPolicy
 
 #: λ, in samples' worth of information.
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)
@@ -54,6 +54,10 @@ class Intervals:
     #: False where ``sigma`` was estimated: then the level is approximate.
     sigma_known: bool
 
+    def __repr__(self) -> str:
+        n, n_arms = self.estimate.shape
+        return f"Intervals({n} contexts × {n_arms} arms, level {self.level:g})"
+
     @property
     def low(self) -> FloatArray:
         """Lower ends (n, n_arms)."""
@@ -73,49 +77,71 @@ class Intervals:
 
 
 def intervals(
-    agent: Agent, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
+    agent: RunningPolicy, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
 ) -> Intervals:
     """The intervals in these contexts (n, d); those of coefficients are in the unit contexts."""
-    number("level", level, above=0, below=1)
-    model = _linear_model(agent)
+    model = linear_model(agent)
     known = sigma is not None
-    scale = _estimated_sigma(model) if sigma is None else number("sigma", sigma, above=0)
-    grams = model.gram
-    pooled = np.einsum("aii->i", grams) / max(agent.rewards, 1)
+    scale = estimated_sigma(model) if sigma is None else number("sigma", sigma, above=0)
+    moments = model.moment + (
+        np.einsum("aij,j->ai", model.gram, model.reference)
+        if isinstance(model, LearnedRidge)
+        else 0.0
+    )
+    sums = Sums(model.gram, moments, agent.rewards)
+    return intervals_of(sums, contexts, sigma=scale, sigma_known=known, level=level)
+
+
+class Sums(NamedTuple):
+    """What intervals are made of: each arm's Gram matrix and Σxy, and the number of rewards."""
+
+    gram: FloatArray  # (n_arms, d, d)
+    moment: FloatArray  # (n_arms, d)
+    rewards: int
+
+
+def intervals_of(
+    sums: Sums, contexts: FloatArray, *, sigma: float, sigma_known: bool, level: float = 0.95
+) -> Intervals:
+    """The intervals in these contexts (n, d) that follow from an agent's sums, or a subgroup's.
+
+    Which rewards belong to the sums must have been known before each of them came. An infinite
+    ``sigma`` says that nothing is known of the noise.
+    """
+    number("level", level, above=0, below=1)
+    n_arms = len(sums.gram)
+    pooled = np.einsum("aii->i", sums.gram) / max(sums.rewards, 1)
     powers = np.round(np.log10(np.where(pooled > 0, pooled, 1.0)) / 2)
     units = 10.0**powers
-    moments = model.moment + (
-        np.einsum("aij,j->ai", grams, model.reference) if isinstance(model, LearnedRidge) else 0.0
-    )
     # The logarithm of 1/δ for each arm, λ and D.
-    doubt = math.log(agent.n_arms * len(PENALTIES) / (1 - level))
+    doubt = math.log(n_arms * len(PENALTIES) / (1 - level))
     doubt += sum(math.log(4 * k * (k + 1)) if k else math.log(2) for k in abs(powers))
-    shape = (len(contexts), agent.n_arms)
+    shape = (len(contexts), n_arms)
     estimate, half = np.full(shape, np.nan), np.full(shape, np.inf)
-    for arm in range(agent.n_arms):
-        values, vectors = np.linalg.eigh(grams[arm] / np.outer(units, units))
+    for arm in range(n_arms):
+        values, vectors = np.linalg.eigh(sums.gram[arm] / np.outer(units, units))
         seen = values > NOTHING * max(float(values[-1]), 0.0)
         rows = (contexts / units) @ vectors
         outside = (rows[:, ~seen] ** 2).sum(axis=1) > NOTHING * (rows**2).sum(axis=1)
         inside, values = rows[:, seen], values[seen]
         if not len(values):
             continue
-        center = inside @ ((moments[arm] / units) @ vectors[:, seen] / values)
+        center = inside @ ((sums.moment[arm] / units) @ vectors[:, seen] / values)
         widths = [
             math.sqrt(float(np.log1p(values / penalty).sum()) + 2 * doubt)
             * np.sqrt(inside**2 @ ((values + penalty) / values**2))
             for penalty in PENALTIES
         ]
         estimate[:, arm] = np.where(outside, np.nan, center)
-        if math.isfinite(scale):
-            half[:, arm] = np.where(outside, np.inf, scale * np.min(widths, axis=0))
+        if math.isfinite(sigma):
+            half[:, arm] = np.where(outside, np.inf, sigma * np.min(widths, axis=0))
     return Intervals(
-        estimate=estimate, half_width=half, level=level, sigma=scale, sigma_known=known
+        estimate=estimate, half_width=half, level=level, sigma=sigma, sigma_known=sigma_known
     )
 
 
-def _linear_model(agent: Agent) -> LeastSquares | LearnedRidge:
-    """The sums of all rows, where the policy keeps them."""
+def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
+    """The model with the sums of all rows; a ValueError where the policy keeps none."""
     model: Any = getattr(getattr(agent.state, "greedy", agent.state), "model", None)
     if isinstance(model, LearnedRidge):
         return model
@@ -125,7 +151,8 @@ def _linear_model(agent: Agent) -> LeastSquares | LearnedRidge:
     raise wrong("policy", agent.policy, "one that keeps linear regressions, for intervals")
 
 
-def _estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
+def estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
+    """The noise's scale by the model, infinite while none was seen; a ValueError without one."""
     if isinstance(model, LearnedRidge):
         # No two rewards that differ: nothing is known of the noise.
         return math.sqrt(model.noise_variance) or math.inf

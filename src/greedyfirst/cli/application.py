@@ -7,8 +7,6 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -26,26 +24,12 @@ app = typer.Typer(
     epilog="Example: [bold]greedyfirst figure fig2c --instances 200[/bold]",
 )
 BAD_INPUT, INTERRUPTED = 2, 130
-TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv)(\.gz)?|\.parquet)\Z", re.IGNORECASE)
+TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv|txt|arff)(\.gz)?|\.parquet)\Z", re.IGNORECASE)
 
 #: Options that several commands have.
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
 Out = Annotated[Path, typer.Option(help="Where files go.")]
-
-
-@contextmanager
-def directory_for(files: Path) -> Iterator[None]:
-    """A directory made before the work; what was made goes again if the work comes to nothing."""
-    above = [path for path in (files, *files.parents) if not path.exists()]
-    files.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        for path in above:
-            if not any(path.iterdir()):
-                path.rmdir()
-        raise
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
 
 
 def output_name(table: str | Path) -> str:
@@ -113,7 +97,8 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _refuse(reason: str) -> NoReturn:
-    """One sentence and exit code 2; no sentence where the help has been shown instead."""
+    """One sentence and exit code 2, or a list; nothing where the help has been shown instead."""
     if reason:
-        typer.echo(f"greedyfirst: {' '.join(reason.split())}", err=True)
+        sentences = (" ".join(each.split()) for each in reason.split("\n- "))
+        typer.echo("greedyfirst: " + "\n- ".join(sentences), err=True)
     sys.exit(BAD_INPUT)

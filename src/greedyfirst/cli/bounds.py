@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greedyfirst.cli.application import Out, Seed, app
+from greedyfirst.cli.application import Force, Out, Seed, app
 from greedyfirst.cli.arms_file import read_arms
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
 from greedyfirst.cli.table_options import (
+    AS_FOUND,
     Categorical,
     Drop,
     Impute,
     Intercept,
-    NoHeader,
     Normalise,
+    Reading,
     Standardise,
+    reads_table,
 )
+from greedyfirst.files.outputs import check_free
 from greedyfirst.problems.context_distributions.by_name import CONTEXTS, context_law
 from greedyfirst.validation import number, whole_number, wrong
 
@@ -34,7 +38,9 @@ NARROWEST, WIDEST, WITHOUT_TERMINAL = 78, 120, 100
     " [bold]greedyfirst bounds arms.csv --contexts patients.csv --drop dose --sigma 0.1 --pulls 20"
     " --lambda0 0.01 --t0 1000[/bold]"
 )
+@reads_table
 def bounds(
+    *,
     arms: Annotated[
         Path, typer.Argument(help="A CSV file without a header: one row of coefficients per arm.")
     ],
@@ -72,22 +78,30 @@ def bounds(
     standardise: Standardise = False,
     normalise: Normalise = False,
     impute: Impute = None,
-    no_header: NoHeader = False,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Simulate the truth and plot it over the bounds.")
     ] = False,
     runs: Annotated[int, typer.Option(help="Simulated runs at each noise.")] = 200,
     seed: Seed = 10,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     out: Out = Path("figures"),
+    force: Force = False,
+    reading: Reading,
 ) -> None:
     """What the theorems promise for given arms: regret, chances to succeed, all constants."""
-    from greedyfirst.experiments.bounds.report import report_bounds  # slow to import
+    from greedyfirst.experiments.bounds.report import FILES, report_bounds  # slow to import
+    from greedyfirst.tables.findings import noted
 
     _check(sigma=sigma, runs=runs, horizon=horizon, seed=seed, x_max=x_max)
     if (lambda0 is None) != (t0 is None):
         raise wrong("--lambda0 and --t0", (lambda0, t0), "given together, or not at all")
     if q is not None and lambda0 is None:
         raise wrong("--q", q, "given with --lambda0 and --t0 (it is for Theorem 3)")
+    if simulate:
+        check_free([out / name for name in FILES], force=force)
     parameters = read_arms(arms)
     n_features = len(parameters[0])
     whole_number("--pulls", pulls, at_least=n_features)
@@ -100,12 +114,13 @@ def bounds(
     }
     law: ContextDistribution
     if contexts in CONTEXTS:
-        if any([*schema.values(), normalise, no_header]):
+        if any([*schema.values(), normalise, reading != AS_FOUND]):
             expected = "a table where --drop, --intercept and other options of columns are given"
             raise wrong("--contexts", contexts, expected)
         law = context_law(contexts, n_features=n_features, x_max=x_max or 1.0)
     else:
-        law, names = read_contexts(contexts, schema, normalise=normalise, header=not no_header)
+        with noted():
+            law, names = read_contexts(contexts, schema, reading, normalise=normalise)
         if len(names) != n_features:
             raise ValueError(
                 f"{arms} has {n_features} coefficients per arm, expected {len(names)}, one for "
@@ -113,22 +128,26 @@ def bounds(
             )
     if simulate:
         out.mkdir(parents=True, exist_ok=True)
-    report = report_bounds(
-        parameters,
-        contexts=law,
-        sigma=sigma,
-        initial_pulls=pulls,
-        x_max=None if contexts in CONTEXTS else x_max,
-        h=h,
-        lambda0=lambda0,
-        t0=t0,
-        q=q,
-        alpha=alpha,
-        link=link,
-        n_runs=runs if simulate else 0,
-        horizon=horizon,
-        seed=seed,
-    )
+    elif (cluster, workers, resume) != (None, None, None):
+        raise ValueError("--cluster, --workers and --resume must be given with --simulate")
+    with spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume) as spread:
+        report = report_bounds(
+            parameters,
+            contexts=law,
+            sigma=sigma,
+            initial_pulls=pulls,
+            x_max=None if contexts in CONTEXTS else x_max,
+            h=h,
+            lambda0=lambda0,
+            t0=t0,
+            q=q,
+            alpha=alpha,
+            link=link,
+            n_runs=runs if simulate else 0,
+            horizon=horizon,
+            seed=seed,
+            **spread,
+        )
     columns = shutil.get_terminal_size((WITHOUT_TERMINAL, 24)).columns
     typer.echo(report.text(min(max(columns, NARROWEST), WIDEST)))
     for path in report.write(out) if report.curves else []:
@@ -145,7 +164,7 @@ def _check(*, sigma: float, runs: int, horizon: int, seed: int, x_max: float | N
 
 
 def read_contexts(
-    path: str, schema: dict[str, Any], *, normalise: bool, header: bool
+    path: str, schema: dict[str, Any], reading: Reading, *, normalise: bool
 ) -> tuple[ContextDistribution, tuple[str, ...]]:
     """Contexts that are drawn from the rows of a table, and the features' names."""
     from greedyfirst.problems import FromArray
@@ -154,7 +173,7 @@ def read_contexts(
     if not Path(path).exists():
         expected = f"one of {', '.join(CONTEXTS)}, or the path of a table that exists"
         raise wrong("--contexts", path, expected)
-    frame = read_table(path, header=header)
+    frame = read_table(path, **reading)
     features = infer_schema(frame, **schema)
     rows = features.encode(frame)
     return FromArray(rows=normalise_rows(rows) if normalise else rows), features.feature_names

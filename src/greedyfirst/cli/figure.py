@@ -9,11 +9,16 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Console
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app
+from greedyfirst.cli.application import Force, Out, Seed, app
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments import AS_WRITTEN, EXPERIMENTS, Figure, PreparedFigure
+from greedyfirst.experiments.experiment import ENDINGS
+from greedyfirst.files.outputs import output_directory
 from greedyfirst.validation import whole_number
 
 ALL = "all"
+RAW = "-raw.parquet"
 
 
 class Run(NamedTuple):
@@ -21,7 +26,7 @@ class Run(NamedTuple):
 
     instances: int | None
     seed: int
-    jobs: int
+    spread: Spread
     out: Path
     raw: bool
 
@@ -40,6 +45,9 @@ def figure(
     ] = None,
     seed: Seed = 10,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     data_dir: Annotated[
         Path | None, typer.Option(help="Where the tables of Figure 4 are, as CSV files.")
     ] = None,
@@ -52,6 +60,7 @@ def figure(
         typer.Option("--raw", help="Also write each instance's curves, as NAME-raw.parquet."),
     ] = False,
     out: Out = Path("figures"),
+    force: Force = False,
 ) -> None:
     """Reproduce a figure of the paper: a table here, and NAME.csv, .png and .json files.
 
@@ -64,26 +73,32 @@ def figure(
     if instances is not None:
         whole_number("--instances", instances, at_least=1)
     whole_number("--seed", seed, at_least=0)
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
     if data_dir is not None and not data_dir.is_dir():
         raise ValueError(f"--data-dir must be a directory, got {str(data_dir)!r}")
-    run = Run(instances, seed, jobs, out, raw)
-    if name == ALL:
-        out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-        make_all(figures, run, data_dir, page=out / f"figures{'-as-written' * as_written}.html")
-    else:
+    with spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume) as spread:
+        run = Run(instances, seed, spread, out, raw)
+        if name == ALL:
+            page = f"figures{'-as-written' * as_written}.html"
+            files = [page, *(f for each in figures.values() for f in file_names(each, raw=raw))]
+            with output_directory(out, files, force=force):
+                make_all(figures, run, data_dir, page=out / page)
+            return
         prepared = figures[name].prepared(data_dir)
         if raw and not prepared.has_raw_curves:
             raise ValueError(f"--raw must be left out for {name}: its curves are shares of runs")
-        out.mkdir(parents=True, exist_ok=True)
-        make(figures[name], prepared, run)
+        with output_directory(out, file_names(figures[name], raw=raw), force=force):
+            make(figures[name], prepared, run)
+
+
+def file_names(figure: Figure, *, raw: bool) -> list[str]:
+    """The names of the files that a figure may have."""
+    return [f"{figure.name}{end}" for end in (*ENDINGS, *([RAW] if raw else []))]
 
 
 def make(figure: Figure, prepared: PreparedFigure, run: Run) -> tuple[object, list[Path]]:
     """Run a figure, show its table and write its files."""
-    raw = run.out / f"{figure.name}-raw.parquet" if run.raw and prepared.has_raw_curves else None
-    result = prepared.run(n_instances=run.instances, seed=run.seed, n_jobs=run.jobs, raw=raw)
+    raw = run.out / f"{figure.name}{RAW}" if run.raw and prepared.has_raw_curves else None
+    result = prepared.run(n_instances=run.instances, seed=run.seed, raw=raw, **run.spread)
     Console().print(f"[bold]{figure.title}[/bold]")
     typer.echo(prepared.table(result))
     paths = [*prepared.write(result, run.out), *([] if raw is None else [raw])]

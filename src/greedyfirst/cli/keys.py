@@ -30,7 +30,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 @keys.command("add", epilog="Example: [bold]greedyfirst keys add clinic --role decider[/bold]")
 def add_key(
     name: Name,
-    role: Annotated[str, typer.Option(help="reader, decider or admin.")] = "decider",
+    role: Annotated[str, typer.Option(help="operator, reader, decider or admin.")] = "decider",
     expires: Expires = None,
     policy: Annotated[
         list[str] | None, typer.Option(help="A policy that it is good for; else all. Repeat it.")

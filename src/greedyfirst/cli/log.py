@@ -70,13 +70,15 @@ def check_log(
         typer.echo(f"head {opened.head()}")
         for entry in opened.policies():
             again, differ, erased = recompute_last(opened, entry.policy, last)
-            typer.echo(f"{entry.policy}: {again} decisions made again, {differ} came out otherwise")
+            typer.echo(
+                f"{entry.policy}: {again} decisions recomputed, {differ} differ from the log"
+            )
             if erased:
                 it = "it follows" if erased == 1 else "they follow"
                 reason = f"features that {it} from were erased"
-                typer.echo(f"{entry.policy}: {erased} not made again: {reason}")
+                typer.echo(f"{entry.policy}: {erased} not recomputed: {reason}")
             if differ:
-                raise ValueError(f"policy {entry.policy} cannot be made again from this log")
+                raise ValueError(f"policy {entry.policy} cannot be recomputed from this log")
         if changed := opened.changed_snapshots():
             named = ", ".join(f"{policy} after entry {seq}" for policy, seq in changed)
             raise ValueError(

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greedyfirst.cli.application import Jobs, Out, Seed, app, directory_for, typed_command
+from greedyfirst.cli.application import Force, Out, Seed, app, typed_command
 from greedyfirst.cli.arms_file import read_arms
 from greedyfirst.cli.policy_option import policy_of
-from greedyfirst.cli.table_options import Categorical, Drop, Impute, NoHeader, Standardise
+from greedyfirst.cli.spread_options import Jobs
+from greedyfirst.cli.table_options import (
+    AS_FOUND,
+    Categorical,
+    Drop,
+    Impute,
+    Reading,
+    Standardise,
+    reads_table,
+)
+from greedyfirst.files.outputs import output_directory
 from greedyfirst.validation import number, whole_number, wrong
 
 if TYPE_CHECKING:
@@ -23,10 +33,12 @@ ARMS, FEATURES, EFFECT = 2, 5, 0.5
     epilog="Examples: [bold]greedyfirst plan --arms 3 --features 5 --effect 0.5 --noise 1 "
     "--people 100,300,1000[/bold], [bold]greedyfirst plan patients.csv --drop dose --arms 3[/bold]"
 )
+@reads_table
 def plan(
+    *,
     table: Annotated[
         Path | None,
-        typer.Argument(help="A CSV or Parquet file of people; without it, normal features."),
+        typer.Argument(help="A CSV or other file of people; without it, normal features."),
     ] = None,
     arms: Annotated[int | None, typer.Option(help=f"How many arms; {ARMS} if not given.")] = None,
     features: Annotated[
@@ -70,17 +82,19 @@ def plan(
     categorical: Categorical = None,
     standardise: Standardise = False,
     impute: Impute = None,
-    no_header: NoHeader = False,
     seed: Seed = 10,
     jobs: Jobs = -1,
     out: Out = Path("figures"),
+    force: Force = False,
+    reading: Reading,
 ) -> None:
     """Before a trial starts: how many people, and how many of them on a worse arm?"""
     # Slow to import, and no other command needs them.
     from greedyfirst.planning import normal_population, plan_trial, table_population
     from greedyfirst.planning.wording import answer, terminal_tables
-    from greedyfirst.reports.plan_page import write_plan
+    from greedyfirst.reports.plan_page import FILES, write_plan
     from greedyfirst.tables import read_table
+    from greedyfirst.tables.findings import noted
 
     sizes = _sizes(people)
     number("--noise", noise, above=0)
@@ -90,26 +104,27 @@ def plan(
         number("--width", width, above=0)
     if jobs != -1:
         whole_number("--jobs", jobs, at_least=1)
-    if table is None:
-        count = FEATURES if features is None else features
-        population = normal_population(whole_number("--features", count, at_least=1))
-    else:
-        if features is not None:
-            raise wrong("--features", features, "left out where a table of people is given")
-        population = table_population(
-            read_table(table, header=not no_header),
-            source=table.name,
-            drop=tuple(drop or ()),
-            categorical=tuple(categorical or ()),
-            standardise=standardise,
-            impute=impute,
-        )
-    effects = _effects(population, arms, effect, difference, coefficients, interaction)
     chosen = policy_of(policy)
-    with directory_for(out):
+    if table is None and any([drop, categorical, standardise, impute, reading != AS_FOUND]):
+        raise wrong("TABLE", None, "given where --drop and other options of columns are")
+    if table is not None and features is not None:
+        raise wrong("--features", features, "left out where a table of people is given")
+    with output_directory(out, FILES, force=force), noted() as notes:
+        if table is None:
+            count = FEATURES if features is None else features
+            population = normal_population(whole_number("--features", count, at_least=1))
+        else:
+            population = table_population(
+                read_table(table, **reading),
+                source=table.name,
+                drop=tuple(drop or ()),
+                categorical=tuple(categorical or ()),
+                standardise=standardise,
+                impute=impute,
+            )
         planned = plan_trial(
             population,
-            effects,
+            _effects(population, arms, effect, difference, coefficients, interaction),
             noise=noise,
             policy=chosen,
             people=sizes,
@@ -118,7 +133,7 @@ def plan(
             seed=seed,
             n_jobs=jobs,
         )
-        paths = write_plan(planned, out, command=typed_command())
+        paths = write_plan(planned, out, command=typed_command(), notes=notes)
     typer.echo(terminal_tables(planned))
     for sentence in answer(planned):
         typer.echo(sentence)

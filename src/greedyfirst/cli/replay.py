@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greedyfirst.cli.application import (
-    Jobs,
+    Force,
     Out,
     Seed,
     app,
-    directory_for,
     output_name,
     typed_command,
 )
+from greedyfirst.cli.spread_options import Cluster, Jobs, Resume, Workers, spread_over
 from greedyfirst.cli.table_options import (
+    AS_FOUND,
     Categorical,
     Drop,
     Impute,
     InterceptOrNot,
-    NoHeader,
     Normalise,
+    Reading,
     Standardise,
+    reads_table,
 )
+from greedyfirst.files.outputs import output_directory
 from greedyfirst.validation import whole_number, wrong
 
 if TYPE_CHECKING:
@@ -35,10 +38,12 @@ if TYPE_CHECKING:
     epilog="Examples: [bold]greedyfirst replay patients.csv --label dose[/bold], "
     "[bold]greedyfirst replay breast_cancer[/bold]"
 )
+@reads_table
 def replay(
+    *,
     table: Annotated[
         str,
-        typer.Argument(help="A CSV or Parquet file, or a known table: breast_cancer, wine, eeg, …"),
+        typer.Argument(help="A CSV or other file, or a known table: breast_cancer, wine, eeg, …"),
     ],
     label: Annotated[
         str | None, typer.Option(help="The column of classes; each class is an arm.")
@@ -49,7 +54,6 @@ def replay(
     standardise: Standardise = False,
     normalise: Normalise = False,
     impute: Impute = None,
-    no_header: NoHeader = False,
     costs: Annotated[
         Path | None, typer.Option(help="A CSV file of rewards: a row per class, a column per arm.")
     ] = None,
@@ -66,23 +70,32 @@ def replay(
     ] = None,
     seed: Seed = 10,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    resume: Resume = None,
     out: Out = Path("figures"),
+    force: Force = False,
+    reading: Reading,
 ) -> None:
     """Would greedy have been enough on this table, and what would each policy have cost?"""
     # Slow to import, and no other command needs them.
     from greedyfirst.replay import read_costs, replay_table
     from greedyfirst.replay.verdict import verdict
-    from greedyfirst.reports.replay_page import write_replay
+    from greedyfirst.reports.replay_page import replay_files, write_replay
     from greedyfirst.tables import read_labels
+    from greedyfirst.tables.findings import noted
 
     whole_number("--permutations", permutations, at_least=1)
     whole_number("--initial-pulls", initial_pulls, at_least=0)
     whole_number("--seed", seed, at_least=0)
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
-    frame, column = read_named(table, label, data_dir, header=not no_header)
-    rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
-    with directory_for(out):
+    name = output_name(table)
+    with (
+        spread_over(jobs=jobs, cluster=cluster, workers=workers, resume=resume) as spread,
+        output_directory(out, replay_files(name), force=force),
+        noted() as notes,
+    ):
+        frame, column = read_named(table, label, data_dir, reading)
+        rewards = None if costs is None else read_costs(costs, read_labels(frame, column)[1])
         replayed = replay_table(
             frame,
             label=column,
@@ -98,17 +111,17 @@ def replay(
             initial_pulls=initial_pulls,
             permutations=permutations,
             seed=seed,
-            n_jobs=jobs,
+            **spread,
         )
     typer.echo(replayed.table())
     for sentence in verdict(replayed):
         typer.echo(sentence)
-    for path in write_replay(replayed, out, name=output_name(table), command=typed_command()):
+    for path in write_replay(replayed, out, name=name, command=typed_command(), notes=notes):
         typer.echo(path)
 
 
 def read_named(
-    table: str, label: str | None, directory: Path | None, *, header: bool
+    table: str, label: str | None, directory: Path | None, reading: Reading
 ) -> tuple[pd.DataFrame, str]:
     """A table from a file or by name, and its column of classes."""
     from greedyfirst.tables import read_table
@@ -120,8 +133,10 @@ def read_named(
             raise ValueError(
                 f"{table} does not exist; give a file's path or a known table: {known}"
             )
+        if reading != AS_FOUND:
+            raise wrong("TABLE", table, "a file where --na, --separator and their like are given")
         frame, own = load_data_set(table, directory=directory)
         return frame, label or own
     if label is None:
         raise wrong("--label", None, "the name of the column of classes")
-    return read_table(table, header=header), label
+    return read_table(table, **reading), label

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from greedyfirst.client.errors import InvalidError, ServiceError
 from greedyfirst.client.exchange import Exchange
 from greedyfirst.files.atomic_write import atomic_write
-from greedyfirst.validation import number, whole_number, wrong
+from greedyfirst.validation import amount, listed, whole_number, wrong
 
 ROWS_PER_IMPORT = 1000
 #: Of rows as JSON: a body may have 1 MB, and says who and why too.
@@ -24,12 +24,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The arm for a context, and why."""
+    """The arm for a context, and why.
+
+    Examples
+    --------
+    >>> from greedyfirst.client import Decision
+    >>> decision = Decision(decision_id="d1", policy="dosing", arm="low", mode="greedy", step=1,
+    ...                     at=0.0, model_version=1, schema_version=1,
+    ...                     expected_rewards={"low": 1.0, "high": 0.5}, contributions={"age": 0.2})
+    >>> decision.arm
+    'low'
+    """
 
     decision_id: str
     policy: str
     arm: str
-    #: "greedy", "explored" (an arm that starves), "forced", "fallback" or "policy".
+    #: "greedy", "explored" (an arm that starves), "forced", "fallback", "policy" or "control".
     mode: str
     step: int
     at: float
@@ -43,15 +53,29 @@ class Decision:
     held: tuple[str, ...] = ()
     #: The probability with which the arm was taken; None from a service of release 0.1.
     propensity: float | None = None
+    #: "policy" or "control"; None where it is in no comparison.
+    group: str | None = None
+    #: The same probability of every arm that might have been taken.
+    propensities: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """From the service's answer; what later releases add to it is left out."""
-        told = {field.name: answer[field.name] for field in fields(cls) if field.default is MISSING}
-        explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
-        chance = answer.get("propensity")
+        told = {
+            each.name: answer[each.name]
+            for each in fields(cls)
+            if each.default is MISSING and each.default_factory is MISSING
+        }
         # Release 0.1 says none of these.
-        return cls(**told, explored_arms=explored, held=held, propensity=chance)
+        explored, held = (tuple(answer.get(name, ())) for name in ("explored_arms", "held"))
+        return cls(
+            **told,
+            explored_arms=explored,
+            held=held,
+            propensity=answer.get("propensity"),
+            group=answer.get("group"),
+            propensities=dict(answer.get("propensities", {})),
+        )
 
 
 class Client:
@@ -75,6 +99,22 @@ class Client:
     Methods return what the service answers, as plain data. They raise ValueError for arguments that
     cannot be sent, and the :class:`ServiceError` that fits for refusals; :class:`UnavailableError`
     leaves open whether the call has been recorded.
+
+    Examples
+    --------
+    >>> from greedyfirst.client import Client
+    >>> client = Client("http://127.0.0.1:8000", timeout=5.0)
+    >>> client.close()
+    >>> Client("127.0.0.1:8000")
+    Traceback (most recent call last):
+        ...
+    ValueError: url must be an address like http://127.0.0.1:8000, got '127.0.0.1:8000'
+
+    With a service that runs (``greedyfirst serve --db trial.db``)::
+
+        client.create_policy({"name": "dosing", "arms": ["low", "high"], ...})
+        decision = client.decide("dosing", {"age": 61})
+        client.reward(decision, 1.0)
     """
 
     def __init__(
@@ -97,13 +137,16 @@ class Client:
         eligible_arms: Sequence[str] | None = None,
     ) -> Decision:
         """Choose an arm for a context, a value for each feature by its name."""
+        if getattr(context, "ndim", None) == 1 and hasattr(context, "to_dict"):
+            context = context.to_dict()  # a Series
         if not isinstance(context, Mapping):
-            raise wrong("context", context, "a mapping from feature names to values")
+            raise wrong("context", context, "a mapping from feature names to values, or a Series")
         body: dict[str, Any] = {"context": dict(context)}
         if eligible_arms is not None:
-            if isinstance(eligible_arms, str) or not isinstance(eligible_arms, Sequence):
+            arms = listed(eligible_arms)
+            if arms is None:
                 raise wrong("eligible_arms", eligible_arms, "a sequence of names of arms")
-            body["eligible_arms"] = list(eligible_arms)
+            body["eligible_arms"] = arms
         return self._post(_policy(policy, "/decisions"), body, read=Decision.of)
 
     def reward(self, decision: Decision | str, value: float, *, part: str = "") -> str:
@@ -114,7 +157,7 @@ class Client:
         """
         if not isinstance(part, str):
             raise wrong("part", part, "text")
-        body = {"value": number("value", value), "part": part}
+        body = {"value": amount("value", value), "part": part}
         path = _decision(decision, "/reward")
         return self._ask("PUT", path, body, read=lambda answer: str(answer["outcome"]))
 
@@ -134,8 +177,8 @@ class Client:
         """
         if not isinstance(part, str):
             raise wrong("part", part, "text")
-        amount = None if value is None else number("value", value)
-        body = {"value": amount, "part": part, "who": who, "why": why}
+        paid = None if value is None else amount("value", value)
+        body = {"value": paid, "part": part, "who": who, "why": why}
         return self._post(_decision(decision, "/correction"), body, read=dict, patient=True)
 
     def erase(self, decision: Decision | str, *, who: str, why: str) -> dict[str, Any]:
@@ -150,6 +193,10 @@ class Client:
     def decision(self, decision: Decision | str) -> dict[str, Any]:
         """A decision, its context and what came of it."""
         return self._ask("GET", _decision(decision), read=dict)
+
+    def intervals(self, decision: Decision | str) -> dict[str, Any]:
+        """What is expected of each arm today in a decision's context, with intervals."""
+        return self._ask("GET", _decision(decision, "/intervals"), read=dict)
 
     def replay(self, decision: Decision | str) -> dict[str, Any]:
         """A decision as it was logged, and made again from the log: are they the ``same``?"""
@@ -170,6 +217,24 @@ class Client:
     def diversity(self, policy: str) -> dict[str, Any]:
         """How diverse each arm's samples are, and the open alarms."""
         return self._ask("GET", _policy(policy, "/diversity"), read=dict)
+
+    def effects(self, policy: str, *, against: str | None = None) -> dict[str, Any]:
+        """What was learned of each arm, with intervals, and compared with the arm ``against``."""
+        query = "" if against is None else f"?{urlencode({'against': against})}"
+        return self._ask("GET", _policy(policy, f"/effects{query}"), read=dict)
+
+    def subgroups(self, policy: str, by: str) -> dict[str, Any]:
+        """Decisions, rewards and effects by the levels of the category ``by``, and by period."""
+        query = urlencode({"by": by})
+        return self._ask("GET", _policy(policy, f"/subgroups?{query}"), read=dict, patient=True)
+
+    def protocol(self, policy: str) -> dict[str, Any]:
+        """What was laid down when the policy was created, its hash, and later changes."""
+        return self._ask("GET", _policy(policy, "/protocol"), read=dict)
+
+    def operations(self) -> dict[str, Any]:
+        """Whether the service and its policies run: what an operator's key may see."""
+        return self._ask("GET", "/v1/operations", read=dict)
 
     def resolve(
         self,

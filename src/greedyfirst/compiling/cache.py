@@ -43,7 +43,7 @@ def directory_for(modules: Iterable[str]) -> str | None:
     A module without a source file (typed in at a prompt) cannot be keyed: nothing is kept then.
     """
     key = source_key(frozenset(modules))
-    home = _home()
+    home = kernel_home()
     if key is None or home is None:
         return None
     place = home / key
@@ -167,13 +167,13 @@ def _installed() -> tuple[Path, ...]:
 
 
 @cache
-def _home() -> Path | None:
+def kernel_home() -> Path | None:
     """The directory of all keys: in the user's cache, else in a temporary place, else None."""
     named = os.environ.get("NUMBA_CACHE_DIR")
-    own = partial(Path.absolute, Path(named)) if named else user_cache
+    own = partial(Path.absolute, Path(named, "greedyfirst")) if named else user_cache
     for find in (own, _temporary):
         try:
-            place = find() / "greedyfirst" / "kernels"
+            place = find() / "kernels"
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError):  # not writable, or a user without a home
             continue
@@ -192,7 +192,7 @@ def _temporary() -> Path:
     place.mkdir(mode=0o700, exist_ok=True)
     if not _is_ours(place):
         raise PermissionError(f"{place} is not only this user's")
-    return place
+    return place / "greedyfirst"
 
 
 def _is_ours(place: Path) -> bool:

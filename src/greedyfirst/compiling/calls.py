@@ -6,10 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 import numba
 
+from greedyfirst.compiling import cache
 from greedyfirst.compiling.failures import one_sentence
 from greedyfirst.compiling.kernels import Entry, Function
 from greedyfirst.compiling.records import Addressed
@@ -17,22 +18,36 @@ from greedyfirst.compiling.routines import make_ready
 
 Result = TypeVar("Result")
 
-#: Seconds of compiling after which a terminal is told.
+#: Seconds of compiling after which a person is told.
 TOLD_AFTER = 2.0
+_has_told = threading.Event()
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Say on a terminal what is happening, if it takes a while."""
-    text = "compiling kernels, once for this version of the code: up to a minute ..."
-    timer = threading.Timer(TOLD_AFTER, lambda: print(text, file=sys.stderr, flush=True))
+    """Tell a person what is happening and how long it takes, once, if it takes a while."""
+    timer = threading.Timer(TOLD_AFTER, _tell)
     timer.daemon = True
-    if sys.stderr is not None and sys.stderr.isatty():
+    if not _has_told.is_set() and _is_watched(sys.stderr):
         timer.start()
     try:
         yield
     finally:
         timer.cancel()
+
+
+def _is_watched(stream: TextIO | None) -> bool:
+    """Whether a person sees what is written there: a terminal, or a notebook's cell."""
+    return stream is not None and (stream.isatty() or "ipykernel" in sys.modules)
+
+
+def _tell() -> None:
+    if not _has_told.is_set():
+        _has_told.set()
+        place = cache.kernel_home()
+        kept = "which cannot be kept on disk here" if place is None else f"kept in {place}"
+        text = f"greedyfirst: compiling for this machine, about half a minute; {kept} ..."
+        print(text, file=sys.stderr, flush=True)
 
 
 def compiled(function: Function, *arguments: Any) -> Function:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from greedyfirst.evaluation.logged_data import LoggedData
 from greedyfirst.evaluation.reward_model import RewardModel
@@ -39,7 +39,16 @@ ESTIMATORS = (DIRECT, INVERSE, SELF_NORMALISED, DOUBLY_ROBUST)
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A value with its standard error; the interval is at the level asked for."""
+    """A value with its standard error; the interval is at the level asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.evaluation import Estimate
+    >>> estimate = Estimate.of(np.array([0.0, 1.0] * 50), level=0.95)
+    >>> estimate.value, round(estimate.standard_error, 4)
+    (0.5, 0.0503)
+    """
 
     value: float
     standard_error: float
@@ -54,7 +63,12 @@ class Estimate:
         if n < 2:
             return cls(value=value, standard_error=math.nan, low=math.nan, high=math.nan)
         error = math.sqrt(float(influence.var(ddof=1)) / n + more_variance)
-        half = float(norm.ppf(0.5 + level / 2)) * error
+        return cls.around(value, error, level)
+
+    @classmethod
+    def around(cls, value: float, error: float, level: float) -> Estimate:
+        """A normal interval around the value, for its standard error."""
+        half = float(ndtri(0.5 + level / 2)) * error
         return cls(value=value, standard_error=error, low=value - half, high=value + half)
 
 

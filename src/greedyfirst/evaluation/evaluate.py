@@ -34,7 +34,19 @@ NO_PROPENSITIES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """What a log says about the value of a target: its mean reward per decision."""
+    """What a log says about the value of a target: its mean reward per decision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.evaluation import LoggedData, evaluate
+    >>> arms = np.arange(1000) % 2
+    >>> log = LoggedData(contexts=np.ones((1000, 1)), arms=arms, rewards=1.0 * arms,
+    ...                  propensities=np.full(1000, 0.5), arm_names=["old", "new"])
+    >>> evaluation = evaluate(log, np.tile([0.0, 1.0], (1000, 1)))
+    >>> round(evaluation.logged.value, 3), evaluation.best
+    (0.5, 'doubly robust')
+    """
 
     #: By the estimator's name; those that the log does not support are not there.
     estimates: dict[str, Estimate]
@@ -47,6 +59,11 @@ class Evaluation:
     #: What the reward model's penalty does to the direct method.
     penalty: Penalty
     level: float
+
+    def __repr__(self) -> str:
+        found = self.estimates[self.best]
+        ends = f"{found.low:.4g} to {found.high:.4g}"
+        return f"Evaluation({self.best} {found.value:.4g}, {ends}; logged {self.logged.value:.4g})"
 
     @property
     def best(self) -> str:

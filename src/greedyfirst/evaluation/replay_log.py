@@ -14,7 +14,18 @@ from greedyfirst.validation import IntArray
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogReplay:
-    """Which rows a policy agreed with, and what these earned."""
+    """Which rows a policy agreed with, and what these earned.
+
+    Examples
+    --------
+    >>> from greedyfirst import FixedArm
+    >>> from greedyfirst.evaluation import LoggedData, replay_log
+    >>> log = LoggedData(contexts=[[1.0]] * 4, arms=[0, 1, 1, 0], rewards=[0.0, 1.0, 3.0, 0.0],
+    ...                  arm_names=["old", "new"])
+    >>> replay = replay_log(log, FixedArm(arm=1))
+    >>> replay.agreement, replay.value
+    (0.5, 2.0)
+    """
 
     #: The arm that the policy would have taken in each row (n,).
     arms: IntArray
@@ -24,6 +35,9 @@ class LogReplay:
     value: float
     #: The agent at the end, which has learned these rows.
     agent: Agent
+
+    def __repr__(self) -> str:
+        return f"LogReplay({len(self.arms)} rows, agreement {self.agreement:.4g}: {self.value:.4g})"
 
 
 def replay_log(
@@ -44,6 +58,17 @@ def replay_log(
         What decides, and its randomness.
     learn_all
         Learn also the rows in which the log took another arm. They do not count.
+
+    Examples
+    --------
+    A policy that always takes the first arm agrees with half of this log:
+
+    >>> from greedyfirst import FixedArm
+    >>> from greedyfirst.evaluation import LoggedData, replay_log
+    >>> log = LoggedData(contexts=[[1.0]] * 4, arms=[0, 1, 1, 0], rewards=[2.0, 1.0, 3.0, 4.0],
+    ...                  arm_names=["old", "new"])
+    >>> replay_log(log, FixedArm(arm=0)).value
+    3.0
     """
     agent = Agent(policy, n_arms=log.n_arms, n_features=log.contexts.shape[1], seed=seed)
     arms = np.zeros(len(log), np.int64)

@@ -26,6 +26,17 @@ class Support:
 
     Where a log takes every arm that the target would take, weights average 1. What is missing of
     that is the share of the target's decisions that the log would never have made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.evaluation import LoggedData, always, evaluate
+    >>> arms = np.arange(1000) % 2
+    >>> log = LoggedData(contexts=np.ones((1000, 1)), arms=arms, rewards=1.0 * arms,
+    ...                  propensities=np.full(1000, 0.5), arm_names=["old", "new"])
+    >>> support = evaluate(log, always(log, "new")).support
+    >>> support.missing, support.too_few
+    (False, False)
     """
 
     #: The share of the target's decisions without support, and its standard error.

@@ -40,7 +40,7 @@ def probabilities(target: Target, log: LoggedData, others: LoggedData | None) ->
                 target,
                 f"an agent with {log.n_arms} arms and {log.contexts.shape[1]} features, as the log",
             )
-        return _of_agent(target, log)
+        return _of_agent(target if target.schema is None else target.without_schema(), log)
     given = target(log.contexts) if callable(target) else target
     return checked(given, log)
 
@@ -54,7 +54,7 @@ def learned_agent(policy: Policy, log: LoggedData) -> Agent:
 
 
 def _of_agent(agent: Agent, log: LoggedData) -> FloatArray:
-    return np.array([agent.probabilities(context) for context in log.contexts])
+    return agent.probabilities(log.contexts)
 
 
 def checked(given: ArrayLike, log: LoggedData) -> FloatArray:
@@ -69,7 +69,16 @@ def checked(given: ArrayLike, log: LoggedData) -> FloatArray:
 
 
 def always(log: LoggedData, arm: str) -> FloatArray:
-    """Always the same arm."""
+    """Always the same arm.
+
+    Examples
+    --------
+    >>> from greedyfirst.evaluation import LoggedData, always
+    >>> log = LoggedData(contexts=[[1.0], [1.0]], arms=[0, 1], rewards=[0.0, 1.0],
+    ...                  arm_names=["old", "new"])
+    >>> always(log, "new").tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
     if arm not in log.arm_names:
         raise wrong("arm", arm, f"one of {', '.join(log.arm_names)}")
     found = np.zeros((len(log), log.n_arms))
@@ -88,6 +97,16 @@ def shares_of(
     """What another log did: the shares of its arms, for each combination of the columns ``by``.
 
     ``frame`` is the table of ``log``. A combination that the other log does not have is refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.evaluation import LoggedData, shares_of
+    >>> frame = pd.DataFrame({"age": [30, 50], "arm": ["old", "new"], "reward": [0.0, 1.0]})
+    >>> log = LoggedData.from_table(frame, arm="arm", reward="reward")
+    >>> other = pd.DataFrame({"arm": ["old", "new", "new", "new"]})
+    >>> log.arm_names, shares_of(frame, other, log, arm="arm").tolist()
+    (('new', 'old'), [[0.75, 0.25], [0.75, 0.25]])
     """
     for name in (arm, *by):
         check_known("by" if name in by else "arm", name, [str(column) for column in other.columns])

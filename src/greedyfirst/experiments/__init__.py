@@ -1,8 +1,9 @@
 """The paper's experiments by name: a file for each figure, section of the appendix, or claim."""
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments import (
     example1,
     explore_then_exploit,
@@ -21,7 +22,14 @@ __all__ = ["AS_WRITTEN", "EXPERIMENTS", "Experiment", "Figure", "PreparedFigure"
 
 
 class PreparedFigure(Protocol):
-    """A figure with all that it needs."""
+    """A figure with all that it needs.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> EXPERIMENTS["fig2c"].prepared(None).published_name
+    'fig2c'
+    """
 
     @property
     def has_raw_curves(self) -> bool:
@@ -31,7 +39,9 @@ class PreparedFigure(Protocol):
     def published_name(self) -> str:
         """The name of the published figure that it is compared with."""
 
-    def run(self, *, n_instances: int | None, seed: int, n_jobs: int, raw: Path | None) -> Any:
+    def run(
+        self, *, n_instances: int | None, seed: int, raw: Path | None, **spread: Unpack[Spread]
+    ) -> Any:
         """What the other functions take as ``result``; curves of instances go to ``raw``."""
 
     def table(self, result: Any) -> str:
@@ -48,7 +58,14 @@ class PreparedFigure(Protocol):
 
 
 class Figure(Protocol):
-    """What `greedyfirst figure` asks of an experiment."""
+    """What `greedyfirst figure` asks of an experiment.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> EXPERIMENTS["fig2c"].name
+    'fig2c'
+    """
 
     @property
     def name(self) -> str:

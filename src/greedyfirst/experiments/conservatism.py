@@ -15,18 +15,20 @@ runs that have dropped an arm are not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import stats
 
 from greedyfirst.compiling.calls import argument, compiled
+from greedyfirst.engines.engine import Arrays, Spread, Work, blocks_of, engine_for, run_in_order
 from greedyfirst.policies import Greedy, GreedyFirst
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
 from greedyfirst.problems import LinearProblem
 from greedyfirst.simulation import simulate
+from greedyfirst.simulation.simulate import block_size
 from greedyfirst.theory.bounds.assumption_errors import POSITIVE, required_by
 from greedyfirst.validation import FloatArray, number, whole_number
 
@@ -108,6 +110,41 @@ def follow(
                 noted[LEFT] = step
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GreedyRuns:
+    """The task of `simulate_greedy`: its items are runs, of which ``noted`` is kept."""
+
+    problem: LinearProblem
+    initial_pulls: int
+    limits: FloatArray  # Km, the squared radius and h
+    horizon: int
+    seed: int
+
+    def prepare(self) -> Work:
+        """A state of one thread."""
+        K, d = self.problem.n_arms, self.problem.n_features
+        policy = Greedy(warmup="none", initial_pulls=self.initial_pulls)
+        options = policy.options(K, d)
+        buffer, state = new_state(options, K, d, self.horizon)
+        fresh, eligible, empty = buffer.copy(), np.ones(K), np.zeros((0, K))
+        tables = (np.zeros((0, d)), empty, empty)
+        others = (eligible, np.zeros((K, d)), self.limits, np.zeros(2))
+        follows = loop_for(follow, policy, options, state)
+        loop = compiled(follows, options, state, 0, *tables, *others)
+
+        def work(run: int) -> Arrays:
+            source = np.random.SeedSequence(self.seed, spawn_key=(run,))
+            truth = self.problem.draw_parameters(np.random.default_rng(source))
+            draw = self.problem.draw(np.random.default_rng(source), self.horizon)
+            ties = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
+            buffer[:], noted = fresh, np.zeros(2)
+            records = argument(options), argument(state)
+            loop(*records, ties, *draw, eligible, truth, self.limits, noted)
+            return {"noted": noted}
+
+        return work
+
+
 def simulate_greedy(
     problem: LinearProblem,
     *,
@@ -117,6 +154,7 @@ def simulate_greedy(
     horizon: int,
     n_runs: int,
     seed: int,
+    **spread: Unpack[Spread],
 ) -> GreedyShares:
     """Run the Greedy Bandit and count successes, by both measures.
 
@@ -130,6 +168,8 @@ def simulate_greedy(
         The lead of Assumption 4 and the bound of ‖x‖: the ball's radius is h/(2x_max).
     horizon, n_runs, seed
         T, above Km; runs; run i depends on (seed, i) only.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume``, as in :func:`greedyfirst.simulate`.
     """
     K, d = problem.n_arms, problem.n_features
     initial_pulls = whole_number("initial_pulls", initial_pulls, at_least=d)
@@ -138,25 +178,18 @@ def simulate_greedy(
     radius = h / (2 * number("x_max", x_max, above=0))
     horizon = whole_number("horizon", horizon, at_least=K * initial_pulls + 1)
     n_runs = whole_number("n_runs", n_runs, at_least=1)
-    policy = Greedy(warmup="none", initial_pulls=initial_pulls)
-    options = policy.options(K, d)
-    buffer, state = new_state(options, K, d, horizon)
-    fresh, eligible, noted = buffer.copy(), np.ones(K), np.zeros(2)
-    limits = np.array([K * initial_pulls, radius**2, h])
-    empty = np.zeros((0, K))
-    arguments = (np.zeros((0, d)), empty, empty, eligible, np.zeros((K, d)), limits, noted)
-    loop = compiled(loop_for(follow, policy, options, state), options, state, 0, *arguments)
+    task = GreedyRuns(
+        problem=problem,
+        initial_pulls=initial_pulls,
+        limits=np.array([K * initial_pulls, radius**2, h]),
+        horizon=horizon,
+        seed=seed,
+    )
+    blocks = blocks_of(n_runs, block_size(n_runs, horizon))
     inside = mild = 0
-    for instance in range(n_runs):
-        source = np.random.SeedSequence(seed, spawn_key=(instance,))
-        truth = problem.draw_parameters(np.random.default_rng(source))
-        draw = problem.draw(np.random.default_rng(source), horizon)
-        ties = int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
-        buffer[:], noted[:] = fresh, 0.0
-        records = argument(options), argument(state)
-        loop(*records, ties, *draw, eligible, truth, limits, noted)
-        inside += int(noted[LEFT] == 0)
-        mild += int(noted[ERRED] <= horizon // 2)
+    for noted in run_in_order(engine_for(**spread), task, blocks):
+        inside += int(np.count_nonzero(noted["noted"][:, LEFT] == 0))
+        mild += int(np.count_nonzero(noted["noted"][:, ERRED] <= horizon // 2))
     return GreedyShares(
         inside=Share(count=inside, n_runs=n_runs),
         mild=Share(count=mild, n_runs=n_runs),
@@ -173,7 +206,7 @@ def simulate_greedy_first(
     horizon: int,
     n_runs: int,
     seed: int,
-    n_jobs: int = 1,
+    **spread: Unpack[Spread],
 ) -> Share:
     """The share of Greedy-First's runs that never switch up to ``horizon``."""
     policy = GreedyFirst(initial_pulls=initial_pulls, lambda0=lambda0, t0=t0, span="full")
@@ -183,7 +216,7 @@ def simulate_greedy_first(
         n_instances=n_runs,
         horizon=whole_number("horizon", horizon, at_least=t0 + 1),
         seed=seed,
-        n_jobs=n_jobs,
         progress=False,
+        **spread,
     )
     return Share(count=n_runs - result.switches["Greedy-First"], n_runs=n_runs)

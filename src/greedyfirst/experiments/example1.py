@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.published import Final
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ class Example1:
         *,
         n_instances: int | None = None,
         seed: int = 10,
-        n_jobs: int = 1,
         raw: Path | None = None,
+        **spread: Unpack[Spread],
     ) -> Figure1:
-        """Compute it, on one thread; it has no curves of single instances."""
+        """Compute it; it has no curves of single instances."""
         from greedyfirst.experiments import figure1
 
         return figure1.compute(
-            n_runs=figure1.N_RUNS if n_instances is None else n_instances, seed=seed
+            n_runs=figure1.N_RUNS if n_instances is None else n_instances, seed=seed, **spread
         )
 
     def table(self, result: Figure1) -> str:

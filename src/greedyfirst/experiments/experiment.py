@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.published import PUBLISHED_SWITCHES, Final
 from greedyfirst.experiments.raw_curves import RawCurves, raw_curves
 from greedyfirst.files.pictures import SIZE, save_picture
@@ -27,6 +28,8 @@ from greedyfirst.version import __version__
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: What the names of a figure's files end in, after its own name; the last has quantiles of boxes.
+ENDINGS = (".csv", ".png", ".json", "-final.csv")
 TWO_PANELS, LEGEND_BESIDE = (12.0, 4.6), (8.6, 4.6)  # inches
 
 
@@ -41,7 +44,15 @@ class Varied(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Curves of one figure: policies on one problem, or each of them on a problem of its own."""
+    """Curves of one figure: policies on one problem, or each of them on a problem of its own.
+
+    Examples
+    --------
+    >>> from greedyfirst.experiments import EXPERIMENTS
+    >>> figure = EXPERIMENTS["fig2c"]
+    >>> figure.horizon, figure.n_instances
+    (10000, 1000)
+    """
 
     #: Whether there are curves of single instances, which can be written.
     has_raw_curves: ClassVar[bool] = True
@@ -76,10 +87,13 @@ class Experiment:
         *,
         n_instances: int | None = None,
         seed: int = 10,
-        n_jobs: int = 1,
         raw: Path | None = None,
+        **spread: Unpack[Spread],
     ) -> SimulationResult:
-        """Simulate it; curves of single instances go to the Parquet file ``raw``."""
+        """Simulate it; curves of single instances go to the Parquet file ``raw``.
+
+        ``n_jobs``, ``engine`` and ``resume`` are those of :func:`greedyfirst.simulate`.
+        """
         wanted = self.n_instances if n_instances is None else n_instances
         parts = []
         with nullcontext() if raw is None else raw_curves(raw, figure=self.name, seed=seed) as file:
@@ -90,8 +104,9 @@ class Experiment:
                     n_instances=wanted,
                     horizon=self.horizon,
                     seed=seed,
-                    n_jobs=n_jobs,
+                    steps=plotted_steps(self.horizon),
                     collect_curves=self._writer(file, policies),
+                    **spread,
                 )
                 parts.append(result)
         return SimulationResult.joined(parts)
@@ -125,9 +140,7 @@ class Experiment:
 
     def write(self, result: SimulationResult, directory: Path) -> list[Path]:
         """NAME.csv, .png and .json in ``directory``, NAME-final.csv with boxes; their paths."""
-        table, picture, facts = (
-            directory / f"{self.name}.{ending}" for ending in ("csv", "png", "json")
-        )
+        table, picture, facts, final = (directory / f"{self.name}{end}" for end in ENDINGS)
         drawn = result.only(list(self.policies))
         write_curves(drawn, table, per_decision=self.per_decision is not None)
         self._draw(drawn, picture)
@@ -135,7 +148,6 @@ class Experiment:
         facts.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         if self.varied is None or not self.varied.boxes:
             return [table, picture, facts]
-        final = directory / f"{self.name}-final.csv"
         write_final(result, self.varied, final)
         return [table, picture, facts, final]
 

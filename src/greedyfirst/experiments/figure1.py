@@ -15,12 +15,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.conservatism import Share, simulate_greedy, simulate_greedy_first
 from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBall
 from greedyfirst.theory import (
@@ -110,6 +111,7 @@ def compute(
     n_runs: int = N_RUNS,
     horizon: int = HORIZON,
     seed: int = 10,
+    **spread: Unpack[Spread],
 ) -> Figure1:
     """Bounds and simulated shares.
 
@@ -123,6 +125,9 @@ def compute(
         Of each simulated share.
     seed
         Of everything.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume`` of the simulated shares, as in
+        :func:`greedyfirst.simulate`.
     """
     whole_number("seed", seed, at_least=0)
     constants = ProblemConstants(
@@ -143,7 +148,7 @@ def compute(
             for sigma in bound_sigmas
         ]
         curves += _bounds(inputs, sample, lead)
-        curves += _shares(m, simulated_sigmas, horizon, n_runs, seed)
+        curves += _shares(m, simulated_sigmas, horizon, n_runs, seed, spread)
     return Figure1(
         curves=tuple(curves),
         lead=lead,
@@ -210,12 +215,24 @@ def _bound_curve(
 
 
 def _shares(
-    m: int, sigmas: Sequence[float] | FloatArray, horizon: int, n_runs: int, seed: int
+    m: int,
+    sigmas: Sequence[float] | FloatArray,
+    horizon: int,
+    n_runs: int,
+    seed: int,
+    spread: Spread,
 ) -> list[Curve]:
     problems = [problem(float(sigma)) for sigma in sigmas]
     greedy = [
         simulate_greedy(
-            one, initial_pulls=m, h=H, x_max=1.0, horizon=horizon, n_runs=n_runs, seed=seed
+            one,
+            initial_pulls=m,
+            h=H,
+            x_max=1.0,
+            horizon=horizon,
+            n_runs=n_runs,
+            seed=seed,
+            **spread,
         )
         for one in problems
     ]
@@ -234,6 +251,7 @@ def _shares(
                 horizon=max(horizon, T0 + 1),
                 n_runs=n_runs,
                 seed=seed,
+                **spread,
             )
             for one in problems
         ]

@@ -16,6 +16,7 @@ test inside the span of the contexts, its t₀ and OLS Bandit's h at the library
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,13 +87,15 @@ class Panel:
     def _read(self, directory: Path | None) -> tuple[FloatArray, FloatArray]:
         """Contexts (n, d) of length one and rewards (n, n_arms)."""
         # Slow to import, and no other figure needs them.
-        from greedyfirst.tables import infer_schema, normalise_rows, read_labels
+        from greedyfirst.tables import TableNote, infer_schema, normalise_rows, read_labels
         from greedyfirst.tables.datasets import load_data_set
 
         frame, label = load_data_set(self.data_set, directory=directory)
         frame = frame.iloc[self.skipped :]
         codes, classes = read_labels(frame, label)
-        contexts = infer_schema(frame, label=label).encode(frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TableNote)  # the paper took all columns as they are
+            contexts = infer_schema(frame, label=label).encode(frame)
         found = (contexts.shape[1], len(classes))
         if found != (self.n_features, self.n_arms):
             expected = f"the paper's: {self.n_features} features and {self.n_arms} classes"

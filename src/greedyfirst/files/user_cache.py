@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 
 def user_cache() -> Path:
-    """$XDG_CACHE_HOME, or the platform's own place."""
-    named = os.environ.get("XDG_CACHE_HOME")
-    if named:
-        return Path(named).absolute()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path.home() / ".cache"
+    """The package's directory in ``$XDG_CACHE_HOME``, or where the platform has caches.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home.
+    """
+    return user_cache_path("greedyfirst", appauthor=False)

@@ -9,7 +9,14 @@ from greedyfirst.validation import FloatArray
 
 
 class Identity(Link):
-    """μ(z) = z with normal noise of any scale: the maximum likelihood estimate is least squares."""
+    """μ(z) = z with normal noise of any scale: the maximum likelihood estimate is least squares.
+
+    Examples
+    --------
+    >>> from greedyfirst.links import Identity
+    >>> Identity.mean(0.3)
+    0.3
+    """
 
     name = "identity"
     rewards = "a finite number"

@@ -30,8 +30,14 @@ class Link(Family):
     """Formulas of one generalised linear model; z is the linear predictor x'β, y a reward.
 
     A new one is a subclass with a ``name`` and all that is named here. Formulas may call
-    :mod:`math` and one another by the class-free names of their module; they must be finite, or
+    ``math`` and one another by the class-free names of their module; they must be finite, or
     infinite with the right sign, for every finite z.
+
+    Examples
+    --------
+    >>> from greedyfirst.links import LINKS
+    >>> LINKS["logistic"].mean(0.0)
+    0.5
     """
 
     name: ClassVar[str]

@@ -14,6 +14,12 @@ class Logistic(Link):
     """μ(z) = 1/(1 + e⁻ᶻ): the canonical link of clicks and conversions.
 
     Shares between 0 and 1 are taken as well, with their expected log-likelihood.
+
+    Examples
+    --------
+    >>> from greedyfirst.links import Logistic
+    >>> Logistic.mean(0.0), Logistic.slope(0.0)
+    (0.5, 0.25)
     """
 
     name = "logistic"

@@ -14,7 +14,14 @@ LARGEST_MEAN = 1e15
 
 
 class Poisson(Link):
-    """μ(z) = eᶻ: the canonical link of counts."""
+    """μ(z) = eᶻ: the canonical link of counts.
+
+    Examples
+    --------
+    >>> from greedyfirst.links import Poisson
+    >>> Poisson.mean(0.0)
+    1.0
+    """
 
     name = "poisson"
     rewards = "a whole number of at least 0"

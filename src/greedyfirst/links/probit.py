@@ -49,7 +49,14 @@ def log_cdf(z: float) -> float:
 
 
 class Probit(Link):
-    """μ(z) = Φ(z), the normal distribution function: not canonical, log-concave all the same."""
+    """μ(z) = Φ(z), the normal distribution function: not canonical, log-concave all the same.
+
+    Examples
+    --------
+    >>> from greedyfirst.links import Probit
+    >>> Probit.mean(0.0)
+    0.5
+    """
 
     name = "probit"
     rewards = Logistic.rewards

@@ -34,6 +34,13 @@ class Effects:
         The size of a difference between arms that is worth finding, in units of the outcome.
     description : str
         In words, for the list of assumptions.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population, random_effects
+    >>> effects = random_effects(normal_population(3), n_arms=2, effect=0.5)
+    >>> effects.n_arms, effects.scale
+    (2, 0.5)
     """
 
     arms: ArmParameters
@@ -63,6 +70,12 @@ def random_effects(
     interaction
         The standard deviation, over people, of what the features add to an arm's outcome; None is
         ``effect``. 0: every person has the same best arm.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population, random_effects
+    >>> random_effects(normal_population(2), n_arms=3, effect=0.5).n_arms
+    3
     """
     effect = number("effect", effect, above=0)
     interaction = _interaction(interaction, effect)
@@ -92,6 +105,12 @@ def least_difference(
         As in :func:`random_effects`; an ``interaction`` of None is ``difference``.
     difference
         The smallest difference of mean outcomes that matters.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import least_difference, normal_population
+    >>> least_difference(normal_population(2), n_arms=3, difference=0.4).scale
+    0.4
     """
     difference = number("difference", difference, above=0)
     interaction = _interaction(interaction, difference)
@@ -110,7 +129,14 @@ def least_difference(
 
 
 def given_effects(population: Population, coefficients: ArrayLike) -> Effects:
-    """The same coefficients (n_arms, n_features) in every trial, the intercept's first."""
+    """The same coefficients (n_arms, n_features) in every trial, the intercept's first.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import given_effects, normal_population
+    >>> given_effects(normal_population(1), [[0.0, 1.0], [0.5, 0.0]]).n_arms
+    2
+    """
     d = population.n_features
     beta = array("coefficients", coefficients, (None, d))
     if len(beta) < 2:

@@ -53,8 +53,8 @@ class Plan:
     Attributes
     ----------
     frame : DataFrame
-        A row per size and design; :data:`MEANINGS` says what the columns are. Each number's Monte
-        Carlo standard error is in the column of its name and ``_se``.
+        A row per size and design; ``greedyfirst.planning.plan.MEANINGS`` says what the columns
+        are. Each number's Monte Carlo standard error is in the column of its name and ``_se``.
     people : tuple of int
         The sizes.
     width : float
@@ -63,6 +63,15 @@ class Plan:
         The median, over trials, of the true difference between the best two arms on average.
     differing : float
         The share of people whose best arm is another than the best on average.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population, plan_trial, random_effects
+    >>> people = normal_population(1)
+    >>> effects = random_effects(people, n_arms=2, effect=0.5)
+    >>> plan = plan_trial(people, effects, people=[50, 100], trials=20, n_jobs=1)
+    >>> plan.people, len(plan.frame)  # a row for each size and design
+    ((50, 100), 4)
     """
 
     population: Population
@@ -76,6 +85,10 @@ class Plan:
     frame: pandas.DataFrame
     difference: float
     differing: float
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(map(str, self.people))
+        return f"Plan({self.policy!r}, people {sizes}: {self.trials} trials, seed {self.seed})"
 
     @property
     def names(self) -> dict[str, str]:
@@ -175,6 +188,15 @@ def plan_trial(
         The plan is the same for the same seed, whatever ``n_jobs``.
     n_jobs, progress
         As in :func:`greedyfirst.simulate`.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population, plan_trial, random_effects
+    >>> people = normal_population(1)
+    >>> effects = random_effects(people, n_arms=2, effect=0.5)
+    >>> plan = plan_trial(people, effects, people=[50, 100], trials=20, n_jobs=1)
+    >>> sorted(set(plan.frame["people"]))
+    [50, 100]
     """
     policy = GreedyFirst() if policy is None else policy
     _check_policy(policy)

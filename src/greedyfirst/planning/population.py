@@ -37,6 +37,13 @@ class Population:
         The features, the intercept first.
     description : str
         In words, for the list of assumptions.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population
+    >>> population = normal_population(2)
+    >>> population.n_features, population.mean.tolist(), population.deviation.tolist()
+    (3, [1.0, 0.0, 0.0], [0.0, 1.0, 1.0])
     """
 
     contexts: ContextDistribution
@@ -58,7 +65,14 @@ class Population:
 
 
 def normal_population(n_features: int) -> Population:
-    """People with ``n_features`` independent standard normal features."""
+    """People with ``n_features`` independent standard normal features.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import normal_population
+    >>> normal_population(3).n_features  # with the intercept
+    4
+    """
     n = whole_number("n_features", n_features, at_least=1)
     law = FromFunction(n_features=n, draw=lambda rng, size: rng.standard_normal((size, n)))
     return Population(
@@ -85,6 +99,14 @@ def sampled_population(
         The names of the d columns.
     source
         What the sample is called in reports.
+
+    Examples
+    --------
+    >>> from greedyfirst.planning import sampled_population
+    >>> rows = [[1.0, 30.0], [1.0, 50.0]]
+    >>> population = sampled_population(rows, feature_names=["intercept", "age"])
+    >>> population.mean.tolist()
+    [1.0, 40.0]
     """
     x = array("rows", rows, (None, None))
     if not x.size or not (x[:, 0] == 1.0).all():
@@ -113,7 +135,15 @@ def table_population(
     standardise: bool = False,
     impute: str | None = None,
 ) -> Population:
-    """People like the rows of a table; columns as in :func:`greedyfirst.tables.infer_schema`."""
+    """People like the rows of a table; columns as in :func:`greedyfirst.tables.infer_schema`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.planning import table_population
+    >>> table_population(pd.DataFrame({"age": [30.0, 50.0, 40.0]})).feature_names
+    ('intercept', 'age')
+    """
     schema = infer_schema(
         frame,
         drop=drop,

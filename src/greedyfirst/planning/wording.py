@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import fields
 
 import numpy as np
 from rich.console import Console
@@ -12,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from greedyfirst.planning.plan import ADAPTIVE, FIXED, PeopleNeeded, Plan
-from greedyfirst.policies import Policy
 from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
 
 QUESTION = "How many people, and how many of them on a worse arm?"
@@ -63,16 +61,6 @@ def _needed_and_lost(plan: Plan, design: str) -> str:
         return text
     lost = plan.not_best(design, people.about)
     return f"{text}, {lost:,.0f} of them on an arm that is not best for them"
-
-
-def policy_text(policy: Policy) -> str:
-    """A policy with the options that are not its defaults."""
-    changed = [
-        f"{option.name}={value!r}"
-        for option in fields(policy)
-        if repr(value := getattr(policy, option.name)) != repr(option.default)
-    ]
-    return f"{type(policy).__name__}({', '.join(changed)})"
 
 
 def needed(people: PeopleNeeded, plan: Plan) -> str:
@@ -188,7 +176,7 @@ def assumptions(plan: Plan) -> list[str]:
         f"Outcomes vary around that by normal noise of standard deviation {plan.noise:g}, the same "
         "for all people and arms.",
         "Each outcome is known before the next person comes, and none is missing.",
-        f"The policy is {policy_text(plan.policy)}.",
+        f"The policy is {plan.policy!r}.",
         "The fixed randomised trial gives each arm to an equal number of people, whatever their "
         "features and the outcomes so far.",
         f"The wanted width is {plan.width:.3g}.",

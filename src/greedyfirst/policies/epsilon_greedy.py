@@ -16,6 +16,17 @@ class EpsilonGreedy(Greedy):
     """With probability ``epsilon`` any arm, else as :class:`~greedyfirst.policies.greedy.Greedy`.
 
     The initial pulls come first and are not replaced by random ones.
+
+    Examples
+    --------
+    With two arms, the arm that is not the best gets half of the random decisions:
+
+    >>> from greedyfirst import Agent, EpsilonGreedy
+    >>> agent = Agent(EpsilonGreedy(epsilon=0.1), n_arms=2, n_features=1, seed=1)
+    >>> agent.update([1.0], 0, 1.0)
+    >>> agent.update([1.0], 1, 0.0)
+    >>> agent.probabilities([1.0]).round(6).tolist()
+    [0.95, 0.05]
     """
 
     exploits: ClassVar[bool] = False

@@ -16,6 +16,13 @@ class FixedArm(Uniform):
     """Always ``arm``; when it is not eligible, any other with the same probability.
 
     Rewards are learned from all the same, so that estimates can be read off.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, FixedArm
+    >>> agent = Agent(FixedArm(arm=1), n_arms=3, n_features=1, seed=1)
+    >>> agent.choose([1.0])
+    1
     """
 
     arm: int = 0

@@ -61,6 +61,18 @@ class GLMGreedy(Policy):
         ``"exact"`` keeps every row: memory and the time of an update grow with them. A number keeps
         at least that many newest rows per arm, in blocks of 64, and older ones in the second-order
         expansion of their likelihood: constant memory and time.
+
+    Examples
+    --------
+    Of three visitors who saw each page, two and one clicked:
+
+    >>> from greedyfirst import Agent, GLMGreedy
+    >>> agent = Agent(GLMGreedy(link="logistic"), n_arms=2, n_features=1, seed=1)
+    >>> for arm, clicks in [(0, [1, 1, 0]), (1, [1, 0, 0])]:
+    ...     for click in clicks:
+    ...         agent.update([1.0], arm, click)
+    >>> agent.expected_rewards([1.0]).round(3).tolist()
+    [0.667, 0.333]
     """
 
     exploits: ClassVar[bool] = True

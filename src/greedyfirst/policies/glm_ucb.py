@@ -135,6 +135,18 @@ class GLMUCB(Policy):
     ----------
     The estimate is not projected onto the ball of radius b_max. Where contexts do not span
     everything, V_i⁻¹ is a pseudo-inverse and λ₀ at least 10⁻¹²·x_max².
+
+    Examples
+    --------
+    >>> from greedyfirst import GLMUCB, Agent
+    >>> agent = Agent(GLMUCB(initial_pulls=1), n_arms=2, n_features=1, seed=1)
+    >>> first_pulls = []
+    >>> for _ in range(2):
+    ...     arm = agent.choose([1.0])
+    ...     first_pulls.append(arm)
+    ...     agent.update([1.0], arm, 1)
+    >>> sorted(first_pulls)
+    [0, 1]
     """
 
     link: str = "logistic"

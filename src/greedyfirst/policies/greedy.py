@@ -46,6 +46,18 @@ class Greedy(Policy):
         ``warmup="auto"`` only.
     initial_pulls
         Pulls of each arm, in turns, before the first greedy choice (m of §3.5).
+
+    Examples
+    --------
+    Each arm is pulled once, then the arm with the highest estimate:
+
+    >>> from greedyfirst import Agent, Greedy
+    >>> agent = Agent(Greedy(initial_pulls=1), n_arms=2, n_features=1, seed=1)
+    >>> for reward in [0.0, 5.0]:
+    ...     arm = agent.choose([1.0])
+    ...     agent.update([1.0], arm, reward)
+    >>> agent.choose([1.0]) == arm
+    True
     """
 
     exploits: ClassVar[bool] = True

@@ -46,6 +46,18 @@ class LinUCB(Policy):
         λ, in the units of features and rewards. ``"auto"`` learns it, with the features' units, the
         mean of all rewards and the noise's scale, which α is then multiplied by: no unit matters
         (:mod:`greedyfirst.models.learned_ridge`).
+
+    Examples
+    --------
+    With λ = 1 an arm whose context was seen n times has the bonus α/√(n + 1). The arm with fewer
+    rows is taken:
+
+    >>> from greedyfirst import Agent, LinUCB
+    >>> agent = Agent(LinUCB(alpha=1.0), n_arms=2, n_features=1, seed=1)
+    >>> for arm in [0, 0, 0, 1]:
+    ...     agent.update([1.0], arm, 0.0)
+    >>> agent.choose([1.0])
+    1
     """
 
     alpha: float = 1.0

@@ -93,6 +93,15 @@ class OFUL(Policy):
         The noise's standard deviation; ``None`` estimates it from the residuals.
     sigma_start
         Its value until there are more than K·d rewards, when it is estimated.
+
+    Examples
+    --------
+    >>> from greedyfirst import OFUL, Agent
+    >>> agent = Agent(OFUL(sigma=0.5), n_arms=2, n_features=1, seed=1)
+    >>> for arm in [0, 0, 0, 1]:
+    ...     agent.update([1.0], arm, 0.0)
+    >>> agent.choose([1.0])  # the arm with fewer rows has the wider confidence set
+    1
     """
 
     regularization: float | str = 1.0

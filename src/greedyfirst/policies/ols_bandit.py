@@ -132,6 +132,20 @@ class OLSBandit(Policy):
         about log₂ T times, and 0 before the first. It is there for Figure 4: docs/figure-4.md says
         what is known of it.
         For least squares only: not with ``warmup="auto"``.
+
+    Examples
+    --------
+    The first 2q decisions of two arms are forced samples, q of each arm:
+
+    >>> from greedyfirst import Agent, OLSBandit
+    >>> agent = Agent(OLSBandit(h=5, q=2), n_arms=2, n_features=1, seed=1)
+    >>> arms = []
+    >>> for _ in range(4):
+    ...     arm = agent.choose([1.0])
+    ...     arms.append(arm)
+    ...     agent.update([1.0], arm, 0.0)
+    >>> arms
+    [0, 0, 1, 1]
     """
 
     h: float | str = 5.0

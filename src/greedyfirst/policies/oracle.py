@@ -29,6 +29,13 @@ class Oracle(Policy):
     ----------
     parameters : array (n_arms, n_features)
         β. ``None`` are the true ones, which only a simulation knows.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, Oracle
+    >>> agent = Agent(Oracle(parameters=[[1.0, 0.0], [0.0, 1.0]]), n_arms=2, n_features=2, seed=1)
+    >>> agent.choose([0.2, 0.9])
+    1
     """
 
     parameters: ArrayLike | None = None

@@ -43,7 +43,18 @@ _NUMBERS = {"int": int, "float": float, "bool": bool}
 
 @dataclass(frozen=True, kw_only=True)
 class Policy(Family):
-    """Options; no state and no randomness."""
+    """Options; no state and no randomness.
+
+    Examples
+    --------
+    A policy is a record of options. Its state is elsewhere, so one policy serves many agents.
+
+    >>> from greedyfirst import Greedy
+    >>> Greedy(initial_pulls=2) == Greedy(initial_pulls=2)
+    True
+    >>> Greedy.registered_name()
+    'Greedy'
+    """
 
     #: Whether its estimates alone decide, so that an arm without samples would never be found out.
     exploits: ClassVar[bool] = False
@@ -54,6 +65,14 @@ class Policy(Family):
         """Enter the table of policies."""
         super().__init_subclass__()
         POLICIES[cls.registered_name()] = cls
+        if "__repr__" not in cls.__dict__:  # or dataclass would write one with every option
+            cls.__repr__ = Policy.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The options that differ from their defaults."""
+        options = ((each, repr(getattr(self, each.name))) for each in fields(self))
+        changed = [f"{each.name}={text}" for each, text in options if text != repr(each.default)]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     @classmethod
     def registered_name(cls) -> str:

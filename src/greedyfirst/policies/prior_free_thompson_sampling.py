@@ -46,6 +46,17 @@ class PriorFreeThompsonSampling(Policy):
         δ.
     sigma, sigma_start
         As in :class:`~greedyfirst.policies.oful.OFUL`.
+
+    Examples
+    --------
+    Two arms with the same rewards are equally likely to be taken:
+
+    >>> from greedyfirst import Agent, PriorFreeThompsonSampling
+    >>> agent = Agent(PriorFreeThompsonSampling(sigma=1.0), n_arms=2, n_features=1, seed=1)
+    >>> for arm in [0, 1]:
+    ...     agent.update([1.0], arm, 1.0)
+    >>> agent.probabilities([1.0]).round(6).tolist()
+    [0.5, 0.5]
     """
 
     scale: float = 0.2

@@ -72,6 +72,18 @@ class ThompsonSampling(Policy):
         (:mod:`greedyfirst.models.learned_ridge`).
     sigma, sigma_start
         As in :class:`~greedyfirst.policies.oful.OFUL`.
+
+    Examples
+    --------
+    With a normal prior of variance 1 and noise of variance 1, three rewards of 1.0 give a
+    posterior mean of 3/4:
+
+    >>> from greedyfirst import Agent, ThompsonSampling
+    >>> agent = Agent(ThompsonSampling(sigma=1.0), n_arms=2, n_features=1, seed=1)
+    >>> for _ in range(3):
+    ...     agent.update([1.0], 0, 1.0)
+    >>> agent.expected_rewards([1.0]).tolist()
+    [0.75, 0.0]
     """
 
     prior_mean: Any = 0.0

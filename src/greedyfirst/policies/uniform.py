@@ -26,6 +26,13 @@ class Uniform(Policy):
     """Each eligible arm with probability 1/K, whatever the context.
 
     Rewards are learned from all the same, so that estimates can be read off.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, Uniform
+    >>> agent = Agent(Uniform(), n_arms=4, n_features=1, seed=1)
+    >>> agent.probabilities([1.0]).tolist()
+    [0.25, 0.25, 0.25, 0.25]
     """
 
     @staticmethod

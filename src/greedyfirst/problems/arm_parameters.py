@@ -19,7 +19,18 @@ WEIGHT_SUM_TOLERANCE = 1e-9
 
 @runtime_checkable
 class ArmParameters(Protocol):
-    """A law of K parameter vectors in R^d."""
+    """A law of K parameter vectors in R^d.
+
+    Examples
+    --------
+    Anything with ``n_arms``, ``n_features`` and ``sample(rng)`` is one:
+
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GaussianParameters
+    >>> arms = GaussianParameters(n_arms=3, mean=np.zeros(2))
+    >>> arms.sample(np.random.default_rng(0)).shape
+    (3, 2)
+    """
 
     @property
     def n_arms(self) -> int:
@@ -53,6 +64,14 @@ class FixedParameters:
     ----------
     parameters : array (n_arms, n_features)
         Row k is β_k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import FixedParameters
+    >>> arms = FixedParameters(parameters=[[1.0, 0.0], [0.0, 1.0]])
+    >>> arms.sample(np.random.default_rng(0)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
     parameters: ArrayLike
@@ -93,6 +112,14 @@ class GaussianParameters:
         The mean of each β_k.
     covariance : float, array (n_features,) or array (n_features, n_features)
         ``v`` for v·I, a vector for the diagonal, or the matrix (positive semi-definite).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GaussianParameters
+    >>> arms = GaussianParameters(n_arms=2, mean=[5.0, 0.0], covariance=[0.0, 1.0])
+    >>> arms.sample(np.random.default_rng(0))[:, 0].tolist()  # no variance in the first entry
+    [5.0, 5.0]
     """
 
     n_arms: int
@@ -139,6 +166,15 @@ class MixtureParameters:
     shared : bool
         True: one choice per instance, for all arms together. False: each arm makes its own
         choice and takes its row from that component's draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import FixedParameters, MixtureParameters
+    >>> plus, minus = FixedParameters(parameters=[[1.0]]), FixedParameters(parameters=[[-1.0]])
+    >>> arms = MixtureParameters(components=[plus, minus], weights=[1.0, 0.0])
+    >>> arms.sample(np.random.default_rng(0)).tolist()
+    [[1.0]]
     """
 
     components: Sequence[ArmParameters]
@@ -208,6 +244,15 @@ class ParametersFromFunction:
     draw : callable
         ``draw(rng)`` returns finite numbers of shape (n_arms, n_features). It should take all
         its randomness from ``rng``, or runs will not repeat.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import ParametersFromFunction
+    >>> draw = lambda rng: rng.uniform(size=(2, 3))
+    >>> arms = ParametersFromFunction(n_arms=2, n_features=3, draw=draw)
+    >>> arms.sample(np.random.default_rng(0)).shape
+    (2, 3)
     """
 
     n_arms: int

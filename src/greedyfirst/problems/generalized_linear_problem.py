@@ -32,6 +32,16 @@ class GeneralizedLinearProblem(ParametricProblem):
     The rewards of a step are all arms' quantiles of one random number, for the same reason as a
     linear problem's noise is shared. One generator is used in this order: arm parameters, contexts,
     rewards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GeneralizedLinearProblem, UniformBox
+    >>> clicks = GeneralizedLinearProblem(contexts=UniformBox(n_features=1), arms=[[1.0], [-1.0]])
+    >>> clicks.expected_rewards(parameters=[[1.0], [-1.0]], contexts=[[0.0]]).tolist()
+    [[0.5, 0.5]]
+    >>> sorted(set(clicks.draw(np.random.default_rng(0), horizon=50).rewards.ravel().tolist()))
+    [0.0, 1.0]
     """
 
     link: str

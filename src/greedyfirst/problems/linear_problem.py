@@ -37,6 +37,17 @@ class LinearProblem(ParametricProblem):
 
     One generator is used in this order: arm parameters, contexts, noise. A draw costs
     O(horizon · n_arms · n_features).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBox
+    >>> problem = LinearProblem(
+    ...     contexts=UniformBox(n_features=2), arms=[[1, 0], [0, 1]], noise=GaussianNoise(sigma=0.0)
+    ... )
+    >>> draw = problem.draw(np.random.default_rng(0), horizon=10)
+    >>> bool((draw.rewards == draw.contexts).all())  # arm k pays feature k
+    True
     """
 
     noise: Noise

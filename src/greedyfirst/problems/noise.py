@@ -13,7 +13,16 @@ from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 @runtime_checkable
 class Noise(Protocol):
-    """A law of independent noises with mean 0."""
+    """A law of independent noises with mean 0.
+
+    Examples
+    --------
+    Anything with ``sigma`` and ``sample(rng, size)`` is one:
+
+    >>> from greedyfirst.problems import TwoPointNoise
+    >>> TwoPointNoise(magnitude=0.5).sigma
+    0.5
+    """
 
     @property
     def sigma(self) -> float:
@@ -40,6 +49,14 @@ class GaussianNoise:
     ----------
     sigma : float
         The standard deviation; 0 gives rewards without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GaussianNoise
+    >>> noise = GaussianNoise(sigma=2.0).sample(np.random.default_rng(0), 10_000)
+    >>> bool(abs(noise.std() - 2.0) < 0.05)
+    True
     """
 
     sigma: float
@@ -62,6 +79,12 @@ class UniformNoise:
     ----------
     half_width : float
         The largest noise; 0 gives rewards without noise.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformNoise
+    >>> round(UniformNoise(half_width=3.0).sigma, 4)  # 3/√3
+    1.7321
     """
 
     half_width: float
@@ -90,6 +113,14 @@ class TwoPointNoise:
     ----------
     magnitude : float
         The absolute value of every noise; 0 gives rewards without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import TwoPointNoise
+    >>> noise = TwoPointNoise(magnitude=0.5).sample(np.random.default_rng(0), 100)
+    >>> sorted(set(noise.tolist()))
+    [-0.5, 0.5]
     """
 
     magnitude: float

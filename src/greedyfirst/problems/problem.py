@@ -22,6 +22,17 @@ class Draw(NamedTuple):
         What each arm would pay, noise included; a policy sees the entry of the arm it pulls.
     regrets : array (horizon, n_arms)
         The best arm's expected reward minus this arm's: at least 0, exactly 0 for the best arm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBox
+    >>> problem = LinearProblem(
+    ...     contexts=UniformBox(n_features=2), arms=[[1, 0], [0, 1]], noise=GaussianNoise(sigma=0.1)
+    ... )
+    >>> draw = problem.draw(np.random.default_rng(0), horizon=50)
+    >>> draw.contexts.shape, draw.rewards.shape, draw.regrets.shape
+    ((50, 2), (50, 2), (50, 2))
     """
 
     contexts: FloatArray
@@ -31,7 +42,18 @@ class Draw(NamedTuple):
 
 @runtime_checkable
 class Problem(Protocol):
-    """A law of runs with K arms and contexts in R^d."""
+    """A law of runs with K arms and contexts in R^d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import TableProblem
+    >>> problem = TableProblem(contexts=[[1.0], [2.0]], rewards=[[1.0, 0.0], [0.0, 1.0]])
+    >>> problem.n_arms, problem.n_features
+    (2, 1)
+    >>> problem.draw(np.random.default_rng(0), horizon=2).regrets.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
 
     @property
     def n_arms(self) -> int:
@@ -60,6 +82,13 @@ def measure_regrets(expected: FloatArray) -> FloatArray:
     -------
     array (n, n_arms)
         max_j expected[t, j] - expected[t, k]: at least 0, exactly 0 where k is the best arm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import measure_regrets
+    >>> measure_regrets(np.array([[3.0, 1.0], [0.0, 2.0]])).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
     """
     # Column by column: NumPy's maximum along a short last axis is some ten times slower.
     best = expected[:, 0].copy()

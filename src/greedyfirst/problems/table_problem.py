@@ -34,6 +34,16 @@ class TableProblem:
     resample : bool
         True: each step takes any row, with replacement, so that a run may be longer than the table
         and rows come again. Not together with ``shuffle``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import TableProblem
+    >>> problem = TableProblem(contexts=[[1.0], [2.0], [3.0]], rewards=[[1, 0], [1, 0], [0, 1]])
+    >>> problem.n_rows
+    3
+    >>> problem.draw(np.random.default_rng(0), horizon=3).contexts.tolist()
+    [[1.0], [2.0], [3.0]]
     """
 
     contexts: ArrayLike

@@ -15,10 +15,22 @@ LARGEST_REWARD = 1e100
 
 
 def read_costs(path: Path, classes: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
-    """Rewards (n_classes, n_arms) and the arms' names.
+    r"""Rewards (n_classes, n_arms) and the arms' names.
 
     The file is a CSV table: its header names the arms after a first cell that is not read, and each
     row begins with a class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from greedyfirst.replay import read_costs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rewards.csv"
+    ...     _ = path.write_text("needs,low dose,high dose\nlow,1,-5\nhigh,0,1\n")
+    ...     rewards, arms = read_costs(path, ["low", "high"])
+    >>> arms, rewards.tolist()
+    (('low dose', 'high dose'), [[1.0, -5.0], [0.0, 1.0]])
     """
     try:
         with open(path, newline="", encoding="utf-8") as file:

@@ -44,7 +44,14 @@ MEANINGS = {
 def default_policies(
     n_rows: int, n_features: int, best_arm: int, *, yes_no: bool, initial_pulls: int = 1
 ) -> dict[str, Policy]:
-    """Policies that are right on any table: what has a unit is learned."""
+    """Policies that are right on any table: what has a unit is learned.
+
+    Examples
+    --------
+    >>> from greedyfirst.replay import default_policies
+    >>> "Greedy-First" in default_policies(500, 4, best_arm=0, yes_no=True)
+    True
+    """
     played: dict[str, Policy] = {
         GREEDY: Greedy(initial_pulls=initial_pulls),
         GREEDY_FIRST: GreedyFirst(initial_pulls=initial_pulls),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.policies import Policy
 from greedyfirst.problems import TableProblem
 from greedyfirst.replay.costs import check_rewards, own_arm_pays_least
@@ -29,6 +30,7 @@ from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
 from greedyfirst.tables import infer_schema, read_labels
 from greedyfirst.tables.contexts import check_size, encoded_contexts
+from greedyfirst.tables.findings import Faults
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray, array, names, whole_number
 
@@ -41,7 +43,19 @@ LATE = 0.25
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """What each policy would have cost on a table, over random orders of its rows."""
+    """What each policy would have cost on a table, over random orders of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from greedyfirst.replay import replay_table
+    >>> age = np.random.default_rng(0).uniform(20, 80, size=100)
+    >>> frame = pd.DataFrame({"age": age, "dose": np.where(age < 50, "high", "low")})
+    >>> replay = replay_table(frame, label="dose", policies=["Greedy", "LinUCB"], permutations=2)
+    >>> replay.arms, replay.result.n_instances
+    (('high', 'low'), 2)
+    """
 
     source: str
     #: Of the policies that are shown.
@@ -66,6 +80,9 @@ class Replay:
     counts_errors: bool
     #: Whether each class's own arm pays least, as if costs had been given for rewards.
     seems_costs: bool = False
+
+    def __repr__(self) -> str:
+        return f"Replay({self.source}: {len(self.arms)} arms, {self.result!r})"
 
     @property
     def final(self) -> FloatArray:
@@ -163,7 +180,7 @@ def replay_table(
     initial_pulls: int = 1,
     permutations: int = 20,
     seed: int = 10,
-    n_jobs: int = 1,
+    **spread: Unpack[Spread],
 ) -> Replay:
     """Replay a classified table as a bandit problem.
 
@@ -191,21 +208,42 @@ def replay_table(
         1, 2 and 5 as well.
     permutations
         Random orders of the rows.
-    seed, n_jobs
+    seed
         As in :func:`greedyfirst.simulate`.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume``, as there.
+
+    Examples
+    --------
+    What would greedy decisions have cost on a table in which age decides the dose?
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from greedyfirst.replay import replay_table
+    >>> age = np.random.default_rng(0).uniform(20, 80, size=200)
+    >>> frame = pd.DataFrame({"age": age, "dose": np.where(age < 50, "high", "low")})
+    >>> policies = ["Greedy", "Always the same arm"]
+    >>> replay = replay_table(frame, label="dose", policies=policies, permutations=2)
+    >>> regret = dict(zip(replay.result.policies, replay.final, strict=True))  # per decision
+    >>> bool(regret["Greedy"] < regret["Always the same arm"])
+    True
     """
     whole_number("permutations", permutations, at_least=1)
     whole_number("initial_pulls", initial_pulls, at_least=0)
-    codes, classes = read_labels(frame, label)
-    schema = infer_schema(
-        frame,
-        label=label,
-        drop=drop,
-        categorical=categorical,
-        intercept=intercept,
-        standardise=standardise,
-        impute=impute,
-    )
+    faults = Faults()
+    with faults:
+        codes, classes = read_labels(frame, label)
+    with faults:
+        schema = infer_schema(
+            frame,
+            label=label,
+            drop=drop,
+            categorical=categorical,
+            intercept=intercept,
+            standardise=standardise,
+            impute=impute,
+        )
+    faults.raise_all()
     per_class, arms = _rewards(costs, classes)
     check_size(schema, len(arms))
     contexts = encoded_contexts(frame, schema, normalise=normalise)
@@ -223,8 +261,8 @@ def replay_table(
         n_instances=permutations,
         horizon=problem.n_rows,
         seed=seed,
-        n_jobs=n_jobs,
         collect=gathered.add,
+        **spread,
     )
     result = _in_unit(result, unit)
     per_decision = result.final / problem.n_rows

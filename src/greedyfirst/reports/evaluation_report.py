@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greedyfirst.evaluation import ESTIMATORS, Estimate, Evaluation
+from greedyfirst.evaluation import ESTIMATORS, ArmValue, Estimate, Evaluation
 from greedyfirst.files.atomic_write import atomic_write
 from greedyfirst.files.pictures import add_legend, save_picture, shortened
 
@@ -23,13 +23,18 @@ COLOURS = dict(zip(ESTIMATORS, ("#d1495b", "#30638e", "#edae49", "#0b6e4f"), str
 MARKERS = dict(zip(ESTIMATORS, "s^Do", strict=True))
 
 
+def evaluation_files(name: str) -> list[str]:
+    """The names of the files about a log of this name."""
+    return [f"{name}-evaluation.csv", f"{name}-evaluation.png"]
+
+
 def write_evaluations(
     evaluations: Mapping[str, Evaluation], directory: Path, *, name: str
 ) -> list[Path]:
     """NAME-evaluation.csv and .png in ``directory``, for targets by name; their paths."""
     import pandas as pd
 
-    table, picture = (directory / f"{name}-evaluation.{ending}" for ending in ("csv", "png"))
+    table, picture = (directory / file for file in evaluation_files(name))
     frames = [made.to_frame().assign(policy=target) for target, made in evaluations.items()]
     rows = pd.concat(frames)
     with atomic_write(table) as temporary:
@@ -66,6 +71,28 @@ def evaluation_table(evaluations: Mapping[str, Evaluation], *, source: str) -> s
             )
             shown = ""
         table.add_section()
+    text = io.StringIO()
+    Console(file=text, width=110).print(table)
+    return text.getvalue().rstrip()
+
+
+def arms_table(values: Mapping[str, ArmValue], *, level: float) -> str:
+    """For a terminal: what each arm would pay if everyone got it, a row per arm."""
+    table = Table(title="each arm for everyone (adaptively weighted)")
+    table.add_column("arm")
+    for heading in ("value", f"{level:.0%} interval", "decisions used", "taken"):
+        table.add_column(heading, justify="right")
+    for arm, made in values.items():
+        found, interval = made.estimate, made.refusal or ""
+        if found is not None:
+            interval = f"{_rounded(found.low, found)} to {_rounded(found.high, found)}"
+        table.add_row(
+            escape(arm),
+            "–" if found is None else _rounded(found.value, found),
+            interval,
+            f"{made.decisions:,}",
+            f"{made.taken:,}",
+        )
     text = io.StringIO()
     Console(file=text, width=110).print(table)
     return text.getvalue().rstrip()

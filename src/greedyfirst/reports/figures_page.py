@@ -16,10 +16,9 @@ from greedyfirst.experiments.published import (
     compare,
     switches_apart,
 )
-from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.reports.pages import image, write_page
 from greedyfirst.simulation.result import counted
 from greedyfirst.simulation.streaming import half_width_text
-from greedyfirst.version import __version__
 
 
 class MadeFigure(NamedTuple):
@@ -47,24 +46,26 @@ def write_figures_page(
 
     ``missing`` gives titles and reasons; ``instances`` is ``None`` for the paper's number.
     """
-    page = HtmlPage("Mostly exploration-free algorithms: the paper's figures, made again")
-    page.verdict(_verdict(made))
-    page.paragraph(
-        "± is half a 95 % confidence interval over instances, at the last t that is plotted. The "
-        "published numbers were read off the paper's figures. z is the difference in joint "
-        "standard errors. p is the chance of means as far apart if both have one law (Student's "
-        "t-test: with one spread, which the side of more runs tells best); over all curves the "
-        "smallest p is judged (Bonferroni). One instance has no standard error and is not compared."
+    write_page(
+        path,
+        "figures.html",
+        title="Mostly exploration-free algorithms: the paper's figures, made again",
+        answer=_verdict(made),
+        compared=_all_comparisons(made),
+        missing=missing,
+        figures=[
+            {
+                "title": figure.title,
+                "picture": image(figure.picture.read_bytes()),
+                "published": figure.name in PUBLISHED,
+                "ends": _ends(figure),
+                "switches": _switches(figure),
+            }
+            for figure in made
+        ],
+        instances=_number(instances),
+        seed=seed,
     )
-    _add_all_comparisons(page, made)
-    if missing:
-        page.heading("Left out")
-        page.items([f"{title}: {reason}" for title, reason in missing.items()])
-    for figure in made:
-        page.heading(figure.title)
-        page.image(figure.picture.read_bytes(), text=figure.title)
-        _add_numbers(page, figure)
-    page.write(path, footer=f"greedyfirst {__version__}, {_number(instances)}, seed {seed}")
 
 
 def _number(instances: int | None) -> str:
@@ -92,75 +93,54 @@ def _verdict(made: Sequence[MadeFigure]) -> str:
     )
 
 
-def _add_all_comparisons(page: HtmlPage, made: Sequence[MadeFigure]) -> None:
-    """One table of all published ends, the furthest first."""
-    found = sorted(_comparisons(made), key=lambda each: -abs(each[1].z))
-    if not found:
-        return
+def _all_comparisons(made: Sequence[MadeFigure]) -> list[list[str]]:
+    """A row for each published end, the furthest first."""
     ends = {figure.title: figure.final for figure in made}
-    page.heading("All published end values beside ours, the furthest apart first")
-    page.table(
-        ["policy", "figure", "ours", "±", "published", "±", "z", "p"],
+    return [
         [
-            [
-                each.label,
-                title.partition(":")[0],
-                *_cells(ends[title][each.label]),
-                *_cells(PUBLISHED[each.figure][each.label]),
-                f"{each.z:+.1f}",
-                f"{each.p_value:.3f}",
-            ]
-            for title, each in found
-        ],
-    )
+            each.label,
+            title.partition(":")[0],
+            *_cells(ends[title][each.label]),
+            *_cells(PUBLISHED[each.figure][each.label]),
+            f"{each.z:+.1f}",
+            f"{each.p_value:.3f}",
+        ]
+        for title, each in sorted(_comparisons(made), key=lambda each: -abs(each[1].z))
+    ]
 
 
-def _add_numbers(page: HtmlPage, figure: MadeFigure) -> None:
-    published = PUBLISHED.get(figure.name, {})
+def _ends(figure: MadeFigure) -> list[list[str]]:
+    """What each curve ends at, beside the published end where there is one."""
+    if figure.name not in PUBLISHED:
+        return [[label, *_cells(ours)] for label, ours in figure.final.items()]
+    published = PUBLISHED[figure.name]
     apart = {each.label: each.z for each in compare(figure.name, figure.final)}
-    if not figure.final:
-        page.paragraph("Its curves are probabilities against the noise: no end values to compare.")
-        return
-    if not published:
-        page.paragraph("No published numbers are known for this figure.")
-        page.table(
-            ["policy", "ours", "±"],
-            [[label, *_cells(ours)] for label, ours in figure.final.items()],
-        )
-        return
-    page.table(
-        ["policy", "ours", "±", "published", "±", "z"],
+    return [
         [
-            [
-                label,
-                *_cells(ours),
-                *(_cells(published[label]) if label in published else ("", "")),
-                f"{apart[label]:+.1f}" if label in apart else "",
-            ]
-            for label, ours in figure.final.items()
-        ],
-    )
-    _add_switches(page, figure)
+            label,
+            *_cells(ours),
+            *(_cells(published[label]) if label in published else ("", "")),
+            f"{apart[label]:+.1f}" if label in apart else "",
+        ]
+        for label, ours in figure.final.items()
+    ]
 
 
-def _add_switches(page: HtmlPage, figure: MadeFigure) -> None:
+def _switches(figure: MadeFigure) -> list[list[str]]:
     """How often Greedy-First switched, where the published figure says how often it did."""
     published = PUBLISHED_SWITCHES.get(figure.name)
-    if published is None or not figure.switches:
-        return
-    page.table(
-        ["policy", "switches", "instances", "published, of 1000", "z"],
+    if published is None or figure.name not in PUBLISHED:
+        return []
+    return [
         [
-            [
-                label,
-                str(count),
-                str(figure.final[label].runs),
-                str(published),
-                f"{switches_apart(count, figure.final[label].runs, published):+.1f}",
-            ]
-            for label, count in figure.switches.items()
-        ],
-    )
+            label,
+            str(count),
+            str(figure.final[label].runs),
+            str(published),
+            f"{switches_apart(count, figure.final[label].runs, published):+.1f}",
+        ]
+        for label, count in figure.switches.items()
+    ]
 
 
 def _cells(value: Final) -> tuple[str, str]:

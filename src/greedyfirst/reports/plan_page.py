@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,29 +22,31 @@ from greedyfirst.planning.wording import (
     precision,
     rows,
 )
-from greedyfirst.reports.html_page import HtmlPage
-from greedyfirst.version import __version__
+from greedyfirst.reports.pages import picture, write_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+FILES = ("plan.csv", "plan.png", "plan.html")
 COLOURS = {ADAPTIVE: "#0b6e4f", FIXED: "#30638e"}
 MARKERS = {ADAPTIVE: "o", FIXED: "s"}
 TWO_PANELS = (12.0, 4.6)  # inches
 ERROR_BAR = 2  # standard errors: 95 %
 
 
-def write_plan(plan: Plan, directory: Path, *, command: str | None = None) -> list[Path]:
+def write_plan(
+    plan: Plan, directory: Path, *, command: str | None = None, notes: Sequence[str] = ()
+) -> list[Path]:
     """plan.csv, plan.png and plan.html in ``directory``; their paths.
 
-    The page shows the ``command`` that made it, if it is given.
+    The page shows the ``command`` that made it, if it is given, and ``notes`` on the table.
     """
-    table, picture, page = (directory / f"plan.{ending}" for ending in ("csv", "png", "html"))
+    table, curves, page = (directory / name for name in FILES)
     plan.frame.to_csv(table, index=False)
-    save_picture(lambda figure: _draw_both(plan, figure), picture, size=TWO_PANELS)
-    _write_page(plan, page, command)
-    return [table, picture, page]
+    save_picture(lambda figure: _draw_both(plan, figure), curves, size=TWO_PANELS)
+    _write_page(plan, page, command, notes)
+    return [table, curves, page]
 
 
 def draw_people(plan: Plan, axes: Axes) -> None:
@@ -112,31 +115,22 @@ def _draw_both(plan: Plan, figure: Figure) -> None:
     draw_precision(plan, right)
 
 
-def _write_page(plan: Plan, path: Path, command: str | None) -> None:
-    page = HtmlPage(QUESTION)
-    for sentence in answer(plan):
-        page.verdict(sentence)
-    designs = [plan.names[ADAPTIVE], plan.names[FIXED]]
-    page.heading("People needed")
-    page.table(["until", *designs], needed_rows(plan))
-    page.heading("What it costs people")
-    page.table([DESIGN, *COSTS.values()], rows(plan, COSTS))
-    page.picture(
-        lambda axes: draw_people(plan, axes),
-        text="People on an arm that is not best for them, against people in the trial",
+def _write_page(plan: Plan, path: Path, command: str | None, notes: Sequence[str]) -> None:
+    write_page(
+        path,
+        "plan.html",
+        title=QUESTION,
+        answer=answer(plan),
+        designs=[plan.names[ADAPTIVE], plan.names[FIXED]],
+        needed=needed_rows(plan),
+        costs={"headings": [DESIGN, *COSTS.values()], "rows": rows(plan, COSTS)},
+        people=picture(lambda axes: draw_people(plan, axes)),
+        learned={"headings": [DESIGN, *LEARNED.values()], "rows": rows(plan, LEARNED)},
+        errors=picture(lambda axes: draw_precision(plan, axes)),
+        precision=precision(plan),
+        assumptions=assumptions(plan),
+        notes=notes,
+        method=method(plan),
+        command=command,
+        seed=plan.seed,
     )
-    page.heading("What is learned")
-    page.table([DESIGN, *LEARNED.values()], rows(plan, LEARNED))
-    page.picture(
-        lambda axes: draw_precision(plan, axes),
-        text="Half of the interval's width and the error that 95 % of trials stay below, against "
-        "people in the trial",
-    )
-    page.paragraph(precision(plan))
-    page.heading("What is assumed")
-    page.items(assumptions(plan))
-    page.heading("How it was computed")
-    page.items(method(plan))
-    if command is not None:
-        page.paragraph(f"Command: {command}")
-    page.write(path, footer=f"greedyfirst {__version__}, seed {plan.seed}")

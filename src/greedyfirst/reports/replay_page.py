@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,9 @@ from greedyfirst.files.pictures import add_legend, save_picture, shortened
 from greedyfirst.replay.played import GREEDY_FIRST, MEANINGS
 from greedyfirst.replay.replay import LATE, Replay
 from greedyfirst.replay.verdict import verdict
-from greedyfirst.reports.html_page import HtmlPage
+from greedyfirst.reports.pages import picture, write_page
 from greedyfirst.simulation.plot import styles_of
 from greedyfirst.validation import FloatArray
-from greedyfirst.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,23 +25,30 @@ COLOURS, GREY = 10, "#d0d0d0"
 TITLE_LENGTH = 50  # characters
 
 
+def replay_files(name: str) -> list[str]:
+    """The names of the files about a table of this name."""
+    return [f"{name}-{end}" for end in ("replay.csv", "replay.png", "replay.html", "schema.json")]
+
+
 def write_replay(
-    replay: Replay, directory: Path, *, name: str, command: str | None = None
+    replay: Replay,
+    directory: Path,
+    *,
+    name: str,
+    command: str | None = None,
+    notes: Sequence[str] = (),
 ) -> list[Path]:
     """NAME-replay.csv, .png, .html and -schema.json in ``directory``; their paths.
 
-    The page shows the ``command`` that made it, if it is given.
+    The page shows the ``command`` that made it, if it is given, and ``notes`` on the table.
     """
-    table, picture, page, schema = (
-        directory / f"{name}-{ending}"
-        for ending in ("replay.csv", "replay.png", "replay.html", "schema.json")
-    )
+    table, curves, page, schema = (directory / file for file in replay_files(name))
     write_curves(replay.result, table, per_decision=True)
     title = shortened(replay.source, TITLE_LENGTH)
-    save_picture(lambda figure: draw_curves(replay, figure.add_subplot(), title=title), picture)
-    _write_page(replay, page, command)
+    save_picture(lambda figure: draw_curves(replay, figure.add_subplot(), title=title), curves)
+    _write_page(replay, page, command, notes)
     replay.schema.save(schema)
-    return [table, picture, page, schema]
+    return [table, curves, page, schema]
 
 
 def measure(replay: Replay) -> str:
@@ -74,64 +81,46 @@ def draw_recent(replay: Replay, axes: Axes) -> None:
     add_legend(axes, lines, names, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def _write_page(replay: Replay, path: Path, command: str | None) -> None:
-    result = replay.result
-    page = HtmlPage(f"Would greedy have been enough on {replay.source}?")
-    for sentence in verdict(replay):
-        page.verdict(sentence)
-    _describe(replay, page, command)
-    page.heading("What each policy costs")
-    page.paragraph(
-        f"{result.horizon} rows in one random order, the same for all policies; one order has no ±."
-        if result.n_instances == 1
-        else f"{result.horizon} rows in {result.n_instances} random orders, the same for all "
-        "policies; ± is half a 95 % confidence interval, over orders and over the sample of rows."
-    )
-    page.table(
-        ["policy", measure(replay), "±", f"last {LATE:.0%}", "alarms", "what it does"],
-        [
+def _write_page(replay: Replay, path: Path, command: str | None, notes: Sequence[str]) -> None:
+    result, order = replay.result, _in_order(replay)
+    starved = replay.reasons(GREEDY_FIRST) if GREEDY_FIRST in result.policies else []
+    write_page(
+        path,
+        "replay.html",
+        title=f"Would greedy have been enough on {replay.source}?",
+        answer=verdict(replay),
+        facts=_facts(replay, command),
+        counts_errors=replay.counts_errors,
+        arm_shares=[
+            [arm, f"{share:.1%}"] for arm, share in zip(replay.arms, replay.arm_shares, strict=True)
+        ],
+        notes=notes,
+        n_rows=result.horizon,
+        n_orders=result.n_instances,
+        measure=measure(replay),
+        late=f"last {LATE:.0%}",
+        costs=[
             [name, *replay.cells(place), replay.alarms(name), MEANINGS.get(name, "")]
-            for place, name in _in_order(replay)
+            for place, name in order
         ],
-    )
-    page.picture(
-        lambda axes: draw_curves(replay, axes),
-        text=f"{measure(replay)} so far against decisions; the dotted line: first pulls end",
-    )
-    if len(result.steps) > 1:
-        page.heading("What each policy costs of late")
-        page.picture(
-            lambda axes: draw_recent(replay, axes),
-            text=f"{measure(replay)} of late against decisions, for each policy",
-        )
-    page.heading("How often each arm was chosen")
-    page.table(
-        ["policy", *replay.arms],
-        [
+        curves=picture(lambda axes: draw_curves(replay, axes)),
+        recent=picture(lambda axes: draw_recent(replay, axes)) if len(result.steps) > 1 else None,
+        arms=list(replay.arms),
+        pulls=[
             [name, *(f"{share:.1%}" for share in replay.pull_shares[place])]
-            for place, name in _in_order(replay)
+            for place, name in order
         ],
+        shares=picture(lambda axes: draw_shares(replay, axes)),
+        starved=[
+            [arm, str(count), f"{rounds:.0f}", direction]
+            for arm, count, rounds, direction in starved
+        ],
+        seed=result.seed,
     )
-    page.picture(lambda axes: draw_shares(replay, axes), text="Share of pulls of each arm")
-    if GREEDY_FIRST in result.policies and replay.reasons(GREEDY_FIRST):
-        page.heading("Which arms starved")
-        page.paragraph(
-            "An arm starves while it has too few samples in some direction of the contexts: "
-            "Greedy-First then gives it the benefit of the doubt."
-        )
-        page.table(
-            ["arm", "orders", "since decision (median)", "samples say least about"],
-            [
-                [arm, str(count), f"{rounds:.0f}", direction]
-                for arm, count, rounds, direction in replay.reasons(GREEDY_FIRST)
-            ],
-        )
-    page.write(path, footer=f"greedyfirst {__version__}, seed {result.seed}")
 
 
-def _describe(replay: Replay, page: HtmlPage, command: str | None) -> None:
+def _facts(replay: Replay, command: str | None) -> list[list[str]]:
     """What was played on what."""
-    page.heading("What was replayed")
     pulls = replay.initial_pulls
     rows = [
         ["rows", f"{replay.result.horizon:,}"],
@@ -143,12 +132,7 @@ def _describe(replay: Replay, page: HtmlPage, command: str | None) -> None:
         rows.append(["first pulls of each arm", f"{pulls}: the first {pulls * len(replay.arms)}"])
     if command is not None:
         rows.append(["command", command])
-    page.table(["", ""], rows)
-    best = "its class" if replay.counts_errors else "it pays most"
-    page.table(
-        ["arm", f"share of rows: {best}"],
-        [[arm, f"{share:.1%}"] for arm, share in zip(replay.arms, replay.arm_shares, strict=True)],
-    )
+    return rows
 
 
 def _in_order(replay: Replay) -> list[tuple[int, str]]:

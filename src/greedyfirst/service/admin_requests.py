@@ -19,6 +19,7 @@ from greedyfirst.service.state import (
     restoring,
 )
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.protocol import release
 from greedyfirst.service.state.snapshots import save
 from greedyfirst.service.state.specification import Features, Specification
 
@@ -54,7 +55,9 @@ class AdminRequests:
         seed = specification.seed
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-        created = events.Created(specification=specification, seed=seed, asked=asked, who=who)
+        created = events.Created(
+            specification=specification, seed=seed, asked=asked, who=who, release=release()
+        )
         recall = service.running.recall_of(name)
         with service.making_ready(name):
             await service.running.own(name)

@@ -3,7 +3,8 @@
 All of it goes through the service itself, a day at a time, with a clock that the simulation moves:
 decisions, rewards that come days later, some too late and some never. The policy is Greedy-First as
 it comes, which asks a person about arms that starve. The high dose suits few patients, so greedy
-choices leave it with too few samples: it starves and raises an alarm, which stays open.
+choices leave it with too few samples: it starves and raises an alarm, which stays open. Meanwhile a
+person corrects a reward and gives a feature its plausible range.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from heapq import heappop, heappush
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from greedyfirst.service.log.events import Value
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.clock import Clock
+from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.specification import (
     CategoricalFeature,
     NumericFeature,
-    PolicyDescription,
     Specification,
 )
 
@@ -32,6 +34,9 @@ DAYS, PATIENTS_A_DAY = 120, 20
 _WAIT = 30 * DAY
 _MISSING, _LATE = 0.03, 0.02
 _NOISE = 0.08
+#: Days on which a person corrects the reward of a decision, and says which weights are plausible.
+_CORRECTED, _RANGED = 35, 60
+_SLIP = "dosing:300"
 SPECIFICATION = Specification(
     name="dosing",
     arms=("low dose", "medium dose", "high dose"),
@@ -49,7 +54,7 @@ SPECIFICATION = Specification(
 )
 #: How well each dose does, by encoded feature: the first number is for a usual patient (1 is a
 #: full success), the others are what a unit more of each feature adds.
-_EFFECTS = {
+EFFECTS = {
     "low dose": (0.60, 0.05, -0.06, -0.03, 0.06, 0.10, 0.03),
     "medium dose": (0.68, -0.02, 0.03, 0.02, -0.04, -0.12, -0.02),
     "high dose": (0.50, -0.06, 0.08, 0.05, -0.12, -0.20, -0.06),
@@ -86,6 +91,7 @@ class Trial:
             await self._service.admin.create(SPECIFICATION)
             for day in range(DAYS):
                 await self._day(self._end - (DAYS - day) * DAY)
+                await self._evening(day)
             self._now = self._end
         finally:
             await self._service.stop()
@@ -100,6 +106,19 @@ class Trial:
             happens.append((at, self._reward(at, decision_id, value)))
         await asyncio.gather(*(step for _, step in sorted(happens, key=lambda pair: pair[0])))
 
+    async def _evening(self, day: int) -> None:
+        """What people do after the visits of some days."""
+        admin = self._service.admin
+        if day == _CORRECTED:
+            why = "A slip at the keyboard: the file says 0.5."
+            await admin.correct(_SLIP, 0.5, "", "Dr. Smith", why, None)
+        elif day == _RANGED:
+            weight = replace(SPECIFICATION.features[1], low=30.0, high=250.0)
+            features = tuple(weight if f.name == "weight" else f for f in SPECIFICATION.features)
+            encoding = replace(SPECIFICATION.encoding(), features=features)
+            why = "A weight in pounds was noticed in time; others would not be."
+            await admin.change_schema(SPECIFICATION.name, encoding, {}, "Dr. Smith", why)
+
     async def _visit(self, at: float) -> None:
         context = self._patient()
         success = self._rng.normal(0.0, _NOISE)
@@ -111,7 +130,7 @@ class Trial:
             return
         if fate < _MISSING + _LATE:
             delay += _WAIT
-        success += float(np.dot(_EFFECTS[decision.arm], self._schema.encode_row(context)))
+        success += float(np.dot(EFFECTS[decision.arm], self._schema.encode_row(context)))
         heappush(self._due, (at + delay, decision.decision_id, round(success, 3)))
 
     async def _reward(self, at: float, decision_id: str, value: float) -> None:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
 from greedyfirst.service.log.decision_view import DecisionView, decision_view
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import Decision
 from greedyfirst.service.log.export import write_parquet
-from greedyfirst.service.state import reports, restoring
+from greedyfirst.service.state import effects, reports, restoring
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.effects import DecisionIntervals
+from greedyfirst.service.state.history import wide
+from greedyfirst.service.state.protocol import Protocol, protocol
+from greedyfirst.service.state.subgroups import Subgroups, question, subgroups
 
 if TYPE_CHECKING:
     from greedyfirst.service.service import DecisionService
+
+T = TypeVar("T")
 
 
 class ReadRequests:
@@ -50,6 +58,38 @@ class ReadRequests:
         about = self._service.decision(decision_id)
         summed = self._service.found(about[0].policy).specification.rewards == "sum"
         return decision_view(about, summed=summed)
+
+    async def intervals(self, decision_id: str) -> DecisionIntervals:
+        """What is expected today in a decision's context, and how surely."""
+        view = self.decision_view(decision_id)
+        deployment = self._service.found(view.answer.policy)
+        return await self._asked(deployment, effects.decision_intervals(deployment, view))
+
+    async def effects(self, name: str, against: str | None = None) -> effects.Effects:
+        """What was learned of each arm, and how surely; compared with the arm ``against``."""
+        deployment = self._service.deployment(name)
+        return await self._asked(deployment, effects.effects(deployment, against))
+
+    async def protocol(self, name: str) -> Protocol:
+        """What was laid down when the policy was created, and what was changed later."""
+        service = self._service
+        await service.durable()
+        service.deployment(name)
+        return await service.workers.run("report", protocol, service.log, name)
+
+    async def subgroups(self, name: str, by: str) -> Subgroups:
+        """Decisions, rewards and effects by the levels of a category, from the log."""
+        service = self._service
+        await service.durable()
+        asked = question(service.deployment(name), by, service.log.last()[0])
+        return await service.workers.run("report", subgroups, service.log, asked)
+
+    async def _asked(self, deployment: Deployment, made: Callable[[Agent], T]) -> T:
+        """What is made of the agent; of a wide one's copy, in a thread."""
+        if not wide(deployment.agent):
+            return made(deployment.agent)
+        copied = deployment.agent.copied()
+        return await self._service.workers.run("report", lambda: made(Agent.from_bytes(copied())))
 
     def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
         """What people and the diversity test did, newest first."""

@@ -25,7 +25,7 @@ STYLES = {
     "Prior-free TS": ("#7d5ba6", ":"),
     "Prior-dependent TS": ("#4a4a4a", (0, (3, 1, 1, 1))),
 }
-OTHERS = ("#1b998b", "#c44900", "#5c7aea", "#8f2d56", "#7a9e00", "#00798c")
+OTHERS = ("#c44900", "#5c7aea", "#8f2d56", "#7a9e00", "#00798c", "#1b998b")
 #: Colours of a family of curves run along this map, short of its yellow end.
 FAMILY_MAP, FAMILY_END = "plasma", 0.88
 FAMILY_LINES = ("-", "--", "-.")
@@ -34,7 +34,7 @@ BAND_OPACITY, FAMILY_BAND_OPACITY = 0.18, 0.1  # bands of a family lie over one 
 
 def plot_curves(
     result: SimulationResult,
-    axes: Axes | None = None,
+    ax: Axes | None = None,
     *,
     title: str | None = None,
     family: bool = False,
@@ -46,7 +46,7 @@ def plot_curves(
     parameter: colours and the legend, beside the curves, follow the order of the policies. Names
     and the title are shown as they are, never as formulas.
     """
-    axes = _new_axes() if axes is None else axes
+    ax = _new_axes() if ax is None else ax
     order = list(range(len(result.policies)))
     if not family:
         order.sort(key=lambda place: -result.mean[place, -1])
@@ -57,7 +57,7 @@ def plot_curves(
         colour, line = styles[place]
         over = result.steps if per_decision is not None else 1.0
         mean, half = result.mean[place] / over, result.half_width[place] / over
-        lines += axes.plot(
+        lines += ax.plot(
             result.steps,
             mean,
             color=colour,
@@ -67,29 +67,29 @@ def plot_curves(
             zorder=2 + (line != "-"),  # where curves are the same, both are seen
         )
         if result.n_instances > 1:
-            axes.fill_between(
+            ax.fill_between(
                 result.steps, mean - half, mean + half, color=colour, alpha=opacity, linewidth=0
             )
-    axes.set_xlabel("rounds t")
-    axes.set_ylabel("mean cumulative regret" if per_decision is None else per_decision)
-    axes.set_xlim(0, result.horizon)
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel("rounds t")
+    ax.set_ylabel("mean cumulative regret" if per_decision is None else per_decision)
+    ax.set_xlim(0, result.horizon)
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
     # Curves of a family, or per decision, leave no corner free.
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     names = [result.policies[place] for place in order]
-    add_legend(axes, lines, names, **(beside if family or per_decision is not None else {}))
+    add_legend(ax, lines, names, **(beside if family or per_decision is not None else {}))
     if title is not None:
-        axes.set_title(title, fontsize=11, parse_math=False)
-    return axes
+        ax.set_title(title, fontsize=11, parse_math=False)
+    return ax
 
 
 def plot_boxes(
-    result: SimulationResult, axes: Axes | None = None, *, symbol: str, values: Sequence[float]
+    result: SimulationResult, ax: Axes | None = None, *, symbol: str, values: Sequence[float]
 ) -> Axes:
     """Regret at the horizon: quartiles, whiskers at 5 and 95 %, a diamond at the mean."""
-    axes = _new_axes() if axes is None else axes
+    ax = _new_axes() if ax is None else ax
     keys = ("whislo", "q1", "med", "q3", "whishi")
     boxes = [
         {**dict(zip(keys, numbers, strict=True)), "mean": mean, "label": f"{value:g}"}
@@ -97,7 +97,7 @@ def plot_boxes(
             result.final_quantiles, result.final.mean(axis=0), values, strict=True
         )
     ]
-    drawn = axes.bxp(
+    drawn = ax.bxp(
         boxes,
         showfliers=False,
         showmeans=True,
@@ -109,13 +109,13 @@ def plot_boxes(
     for box, (colour, _) in zip(drawn["boxes"], _family_styles(len(boxes)), strict=True):
         box.set_facecolor(colour)
         box.set_alpha(0.6)
-    axes.set_yscale("log")
-    axes.set_xlabel(symbol)
-    axes.set_ylabel(f"regret at T = {result.horizon}")
-    axes.grid(axis="y", alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title("quartiles, 5 % and 95 %, mean (diamond)", fontsize=11)
-    return axes
+    ax.set_yscale("log")
+    ax.set_xlabel(symbol)
+    ax.set_ylabel(f"regret at T = {result.horizon}")
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title("quartiles, 5 % and 95 %, mean (diamond)", fontsize=11)
+    return ax
 
 
 def _new_axes() -> Axes:

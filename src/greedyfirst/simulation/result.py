@@ -35,7 +35,24 @@ QUANTILES = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SimulationResult:
-    """Mean cumulative regret of each policy, over instances, at the plotted steps."""
+    """Mean cumulative regret of each policy, over instances, at the plotted steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst import Oracle, simulate
+    >>> from greedyfirst.problems import GaussianNoise, LinearProblem, UniformBox
+    >>> problem = LinearProblem(
+    ...     contexts=UniformBox(n_features=1),
+    ...     arms=np.array([[1.0], [-1.0]]),
+    ...     noise=GaussianNoise(sigma=0.1),
+    ... )
+    >>> result = simulate(problem, {"Oracle": Oracle()}, n_instances=3, horizon=100, seed=1)
+    >>> list(result.to_frame().columns)
+    ['policy', 't', 'mean', 'half_width']
+    >>> result.final.shape  # instances, policies
+    (3, 1)
+    """
 
     policies: tuple[str, ...]
     steps: NDArray[np.int64]  # (n_points,) t
@@ -54,6 +71,10 @@ class SimulationResult:
     seconds: FloatArray  # (n_policies,) in the policy's kernels, summed over threads
     horizon: int
     seed: int
+
+    def __repr__(self) -> str:
+        size = f"{counted(self.n_instances, 'instance')}, horizon {self.horizon}, seed {self.seed}"
+        return f"SimulationResult({', '.join(self.policies)}: {size})"
 
     @property
     def n_instances(self) -> int:
@@ -164,7 +185,7 @@ class SimulationResult:
 
     def plot(
         self,
-        axes: Axes | None = None,
+        ax: Axes | None = None,
         *,
         title: str | None = None,
         family: bool = False,
@@ -177,13 +198,13 @@ class SimulationResult:
         """
         from greedyfirst.simulation.plot import plot_curves
 
-        return plot_curves(self, axes, title=title, family=family, per_decision=per_decision)
+        return plot_curves(self, ax, title=title, family=family, per_decision=per_decision)
 
-    def plot_final(self, axes: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
+    def plot_final(self, ax: Axes | None = None, *, symbol: str, values: Sequence[float]) -> Axes:
         """Regret at the horizon as box plots, against the value of each policy."""
         from greedyfirst.simulation.plot import plot_boxes
 
-        return plot_boxes(self, axes, symbol=symbol, values=values)
+        return plot_boxes(self, ax, symbol=symbol, values=values)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file of plain data."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -109,3 +110,19 @@ def factorise(name: str, column: pd.Series) -> tuple[CodeArray, list[str]]:
 def first_row(where: Any) -> int:
     """The data row, counted from 1, of the first True."""
     return int(np.argmax(np.asarray(where, dtype=bool))) + 1
+
+
+def positions(levels: Sequence[str], order: Sequence[str]) -> CodeArray:
+    """The place of each of ``levels`` in ``order``."""
+    place = {level: i for i, level in enumerate(order)}
+    return np.array([place[level] for level in levels], dtype=np.int64)
+
+
+def counted_rows(count: int) -> str:
+    """1 row, 2 rows and so on."""
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def option(name: str, column: str) -> str:
+    """How to name a column in an option, from Python and on the command line."""
+    return f"{name}=[{column!r}] (--{name} {shlex.quote(column)})"

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated files as Arrow tables, typed column by column.
+"""Files of separated cells as Arrow tables, typed column by column.
 
 Types are guessed from the file's first block and the whole file is then read with types given:
 Arrow keeps no text of a column whose type it need not guess, so the peak is the table and a few
@@ -18,19 +18,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from greedyfirst.tables.text_format import TextFormat
+
 BLOCK_BYTES = 4 * 2**20
 _TRUTHS = ["true", "True", "TRUE", "false", "False", "FALSE", "1", "0"]  # Arrow's own
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A delimited text file; ``compression`` is None or "gzip".
+    """A text file of separated cells; ``compression`` is None or "gzip".
 
     Without a header, columns are named f0, f1, … .
     """
 
     path: Path
-    delimiter: str
+    format: TextFormat
     compression: str | None
     header: bool = True
 
@@ -39,7 +41,7 @@ class TextFile:
         names = self._names()
         try:
             table = self._read(self._guess())
-        except (pa.ArrowInvalid, OSError):
+        except (pa.ArrowInvalid, OSError, UnicodeError):
             types = _settle(self, names)  # says what is wrong, if the text itself is
             table = self._read_settled(types)
         if table.num_rows == 0:
@@ -47,9 +49,33 @@ class TextFile:
         self._check_last_quote(table)
         return table
 
+    def copy_to(self, path: Path) -> None:
+        """Write the table as an Arrow file, a batch per block of text: bounded memory."""
+        names = self._names()
+        try:
+            self._copy(path, self._guess())
+        except (pa.ArrowInvalid, OSError):
+            types = _settle(self, names)
+            try:
+                self._copy(path, types)
+            except (pa.ArrowInvalid, OSError) as error:
+                raise self.refusal(error, 0, names) from None
+
+    def _copy(self, path: Path, types: dict[str, pa.DataType]) -> None:
+        with (
+            self.open(types) as rows,
+            pa.OSFile(str(path), "wb") as sink,
+            pa.ipc.new_file(sink, rows.schema) as writer,
+        ):
+            for batch in rows:
+                writer.write_batch(batch)
+
     def stream(self) -> pa.NativeFile:
-        """The file's text, decompressed."""
-        return pa.input_stream(str(self.path), compression=self.compression)
+        """The file's text, decompressed, as UTF-8."""
+        stream = pa.input_stream(str(self.path), compression=self.compression)
+        if self.format.encoding == "utf-8":
+            return stream
+        return pa.transcoding_input_stream(stream, self.format.encoding, "utf-8")
 
     def open(self, types: dict[str, pa.DataType] | None) -> csv.CSVStreamingReader:
         """Batches of rows, one block at a time, so that errors carry row numbers."""
@@ -57,7 +83,7 @@ class TextFile:
             self.stream(),
             read_options=self._read_options(threads=False),
             parse_options=self._parse_options(),
-            convert_options=_convert_options(types),
+            convert_options=self._convert_options(types),
         )
 
     def _read_options(self, *, threads: bool) -> csv.ReadOptions:
@@ -68,20 +94,28 @@ class TextFile:
         )
 
     def _parse_options(self) -> csv.ParseOptions:
-        return csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        return csv.ParseOptions(delimiter=self.format.separator, newlines_in_values=True)
+
+    def _convert_options(self, types: dict[str, pa.DataType] | None) -> csv.ConvertOptions:
+        return csv.ConvertOptions(
+            column_types=types,
+            null_values=[*csv.ConvertOptions().null_values, *self.format.na],
+            decimal_point=self.format.decimal,
+            strings_can_be_null=True,
+        )
 
     def _read(self, types: dict[str, pa.DataType]) -> pa.Table:
         return csv.read_csv(
             self.stream(),
             read_options=self._read_options(threads=True),
             parse_options=self._parse_options(),
-            convert_options=_convert_options(types),
+            convert_options=self._convert_options(types),
         )
 
     def _read_settled(self, types: dict[str, pa.DataType]) -> pa.Table:
         try:
             return self._read(types)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, OSError, UnicodeError) as error:
             raise self.refusal(error, 0, list(types)) from None
 
     def _names(self) -> list[str]:
@@ -89,35 +123,25 @@ class TextFile:
         try:
             with self.stream() as stream:
                 start = stream.read(2 * BLOCK_BYTES).lstrip(b"\xef\xbb\xbf")
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise self.refusal(error, 0, []) from None
         if not start.strip():
             raise ValueError(f"{self.path} is empty; expected a header and rows of data")
         lines = start.lstrip().splitlines()
         if b"\0" in lines[0] or not _is_utf8(lines[0]):
-            raise ValueError(f"the header of {self.path} is not UTF-8 text; save the file as UTF-8")
+            raise ValueError(f"the header of {self.path} is not UTF-8 text; {_ENCODING_ADVICE}")
         if self.header and len(lines) == 1 and len(start) < BLOCK_BYTES:
             raise ValueError(f"{self.path} has a header but no rows; add the rows of data")
         if len(lines[0]) >= BLOCK_BYTES:
             raise ValueError(f"{self.path} has a header of more than {_MEGABYTES} MB; shorten it")
         try:
             names = [str(name) for name in self.open(None).schema.names]
-        except (pa.ArrowInvalid, OSError) as error:
-            names = _split_header(lines[0], self.delimiter)
+        except (pa.ArrowInvalid, OSError, UnicodeError) as error:
+            names = _split_header(lines[0], self.format.separator)
             if _settles_nothing(error):
                 raise self.refusal(error, 0, names) from None
-        self._check_separator(names, lines[:2])
         check_names(self.path, names)
         return names
-
-    def _check_separator(self, names: list[str], lines: list[bytes]) -> None:
-        """Refuse a single column whose first lines hold what separates other files' cells."""
-        for other, remedy in _OTHER_SEPARATORS.items():
-            if len(names) == 1 and all(other.encode() in line for line in lines):
-                raise ValueError(
-                    f"{self.path} seems to be separated by {other!r}, expected "
-                    f"{self.delimiter!r}; {remedy}"
-                )
 
     def _guess(self) -> dict[str, pa.DataType]:
         schema = self.open(None).schema
@@ -135,18 +159,23 @@ class TextFile:
         if counts := re.search(r"Expected (\d+) columns, got (\d+)", text):
             return ValueError(
                 f"{self.path}: data row {row} has {_cells(int(counts[2]))}, the first line has "
-                f"{counts[1]}; correct the row, or quote a cell that contains the separator"
+                f"{counts[1]}; correct the row, quote a cell that contains the separator "
+                f"{self.format.separator!r}, or give another one (--separator)"
             )
         if "straddl" in text:
             return ValueError(
                 f"{self.path}: data row {row} has more than {_MEGABYTES} MB, so no table of "
                 "features; shorten its cells or close an open quotation mark"
             )
+        if isinstance(error, UnicodeError):
+            return ValueError(
+                f"{self.path} is not {self.format.encoding} text; name its encoding (--encoding)"
+            )
         if "UTF8" in text:
             column = re.search(r"column #(\d+)", text)
             name = f"column {names[int(column[1])]!r}, " if column else ""
             return ValueError(
-                f"{self.path}: {name}data row {row} is not UTF-8 text; save the file as UTF-8"
+                f"{self.path}: {name}data row {row} is not UTF-8 text; {_ENCODING_ADVICE}"
             )
         if self.compression and isinstance(error, OSError):
             return ValueError(f"{self.path} is damaged or not a gzip file; compress it again")
@@ -171,11 +200,9 @@ class TextFile:
 
 
 _MEGABYTES = BLOCK_BYTES // 2**20
-_OTHER_SEPARATORS = {
-    ";": "save it with ',' between cells, and points in numbers",
-    "\t": "name it .tsv",
-    ",": "name it .csv",
-}
+_ENCODING_ADVICE = (
+    "name its encoding (--encoding cp1252 for most files of Windows programs) or save it as UTF-8"
+)
 
 
 def check_names(path: Path, names: list[str]) -> None:
@@ -190,10 +217,6 @@ def check_names(path: Path, names: list[str]) -> None:
             raise ValueError(
                 f"{path}: columns {first} and {place} are both named {name!r}; rename one of them"
             )
-
-
-def _convert_options(types: dict[str, pa.DataType] | None) -> csv.ConvertOptions:
-    return csv.ConvertOptions(column_types=types, strings_can_be_null=True)
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -234,13 +257,15 @@ def _settle(file: TextFile, names: list[str]) -> dict[str, pa.DataType]:
     try:
         for batch in file.open(dict.fromkeys(names, pa.string())):
             for name, cells in zip(names, batch.columns, strict=True):
-                possible[name] = [kind for kind in possible[name] if _takes(kind, cells)]
+                possible[name] = [
+                    kind for kind in possible[name] if _takes(kind, cells, file.format.decimal)
+                ]
                 if cells.null_count < len(cells):
                     filled.add(name)
                 if _is_padded(cells):
                     padded.add(name)
             rows += batch.num_rows
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowInvalid, OSError, UnicodeError) as error:
         raise file.refusal(error, rows, names) from None
     for name in padded:
         if pa.int64() in possible[name]:
@@ -256,8 +281,12 @@ def _is_padded(cells: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring_regex(cells, r"^\s*0\d")).as_py())
 
 
-def _takes(kind: pa.DataType, cells: pa.Array) -> bool:
+def _takes(kind: pa.DataType, cells: pa.Array, decimal: str) -> bool:
     trimmed = pc.utf8_trim_whitespace(cells)
+    if decimal != "." and pa.types.is_floating(kind):
+        if pc.any(pc.match_substring(trimmed, ".")).as_py():
+            return False
+        trimmed = pc.replace_substring(trimmed, decimal, ".")
     if pa.types.is_boolean(kind):
         known = pc.is_in(trimmed, value_set=pa.array([*_TRUTHS, None], pa.string()))
         return bool(pc.all(known).as_py() is not False)

@@ -70,7 +70,7 @@ def load_data_set(name: str, *, directory: Path | None = None) -> tuple[pd.DataF
 
 
 def _cache() -> Path:
-    return user_cache() / "greedyfirst" / "data"
+    return user_cache() / "data"
 
 
 def _places(directory: Path | None) -> list[Path]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from greedyfirst.tables.columns import CodeArray, factorise, first_row, is_missing, level_of
-from greedyfirst.validation import FloatArray, number, wrong
+from greedyfirst.validation import FloatArray, listed, number, wrong
 
 
 def _check_name(name: Any) -> None:
@@ -21,7 +21,14 @@ def _check_name(name: Any) -> None:
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number x, encoded as (x − mean) / scale."""
+    """A number x, encoded as (x − mean) / scale.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Numeric
+    >>> Numeric("age", mean=50.0, scale=10.0).encode_value(70, intercept=False)
+    [2.0]
+    """
 
     name: str
     mean: float = 0.0
@@ -102,6 +109,13 @@ class Categorical:
         is the first level. Without an intercept every level has a column.
     other : str or None
         The level that stands for categories not among ``levels``; None refuses them.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Categorical
+    >>> sex = Categorical("sex", levels=["female", "male"])
+    >>> sex.encoded_names(intercept=False), sex.encode_value("male", intercept=False)
+    (['sex=female', 'sex=male'], [0.0, 1.0])
     """
 
     name: str
@@ -111,18 +125,20 @@ class Categorical:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        texts = not isinstance(self.levels, str) and isinstance(self.levels, Sequence)
-        levels = tuple(self.levels) if texts else ()
-        different = all(isinstance(level, str) for level in levels) and len(set(levels)) == len(
-            levels
-        )
-        if not levels or not different:
+        given = listed(self.levels) or []
+        different = all(isinstance(level, str) for level in given) and len(set(given)) == len(given)
+        if not given or not different:
             raise wrong(f"levels of {self.name!r}", self.levels, "different texts, at least one")
+        levels = tuple(str(level) for level in given)
         object.__setattr__(self, "levels", levels)
         for option in ("reference", "other"):
             level = getattr(self, option)
             if level is not None and level not in levels:
                 raise wrong(f"{option} of {self.name!r}", level, self._one_of() + " or None")
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.levels) - 8} more" if len(self.levels) > 8 else ""
+        return f"Categorical({self.name!r}, {list(self.levels[:8])}{more})"
 
     def encoded_names(self, intercept: bool) -> list[str]:
         """The encoded columns, "name=level"."""

@@ -1,28 +1,32 @@
-"""A schema and class labels from a frame, or one sentence on why not."""
+"""A schema from a frame, or every reason why not in one error."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from greedyfirst.tables.column_notes import note_odd_numbers
 from greedyfirst.tables.columns import (
-    CodeArray,
     check_frame,
     check_known,
+    counted_rows,
     factorise,
     first_row,
+    option,
+    positions,
     sort_levels,
 )
+from greedyfirst.tables.findings import Faults, note
 from greedyfirst.tables.schema import Categorical, Numeric, Schema
-from greedyfirst.validation import FloatArray, choice, flag, wrong
+from greedyfirst.tables.text_columns import is_categorical
+from greedyfirst.validation import BoolArray, FloatArray, choice, flag, wrong
 
 IMPUTATIONS = ("mean", "median", "most-frequent")
+MISSING_LEVEL = "(missing)"
 MOST_LEVELS = 1000
-MOST_CLASSES = 100
 _UNIT = 2.0**64  # more than the number of rows of any table
 
 
@@ -37,6 +41,9 @@ def infer_schema(
     impute: str | None = None,
 ) -> Schema:
     """The schema of a frame's columns: numbers are Numeric; text and true/false Categorical.
+
+    Columns that are the same in every row, or empty, are left out. A :class:`TableNote` says so,
+    and what else was assumed. All columns that cannot be used are named in one error.
 
     Parameters
     ----------
@@ -54,7 +61,16 @@ def infer_schema(
         Give each numeric feature mean 0 and standard deviation 1 over the frame.
     impute : "mean", "median", "most-frequent" or None
         What a missing number becomes; a missing category becomes the most frequent one. None
-        refuses missing values, "most-frequent" those of numbers of which none occurs twice.
+        refuses missing numbers, and makes missing categories a category of their own.
+        "most-frequent" refuses missing numbers where none occurs twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import infer_schema
+    >>> frame = pd.DataFrame({"age": [30, 50], "sex": ["female", "male"], "dose": ["low", "high"]})
+    >>> infer_schema(frame, label="dose").feature_names
+    ('age', 'sex=female', 'sex=male')
     """
     check_frame(frame)
     if len(frame) == 0:
@@ -73,46 +89,86 @@ def infer_schema(
             f"no column is left as a feature beside {', '.join(map(repr, sorted(dropped)))}; add "
             "columns, or drop fewer"
         )
-    features: list[Numeric | Categorical] = []
-    fills: dict[str, float | str] = {}
-    feature: Numeric | Categorical
+    found = _Columns(impute, standardise)
     for name in kept:
-        column = frame[name]
-        _check_missing(name, column, impute)
-        if name in declared or _is_categorical(name, column):
-            feature, fills[name] = _categorical(name, column)
+        with found.faults:
+            found.add(name, frame[name], categorical=name in declared)
+    return found.schema(flag("intercept", intercept))
+
+
+class _Columns:
+    """What the columns of a frame are, found one by one."""
+
+    def __init__(self, impute: str | None, standardise: bool) -> None:
+        self.faults = Faults()
+        self._impute = impute
+        self._standardise = standardise
+        self._features: list[Numeric | Categorical] = []
+        self._fills: dict[str, float | str] = {}
+        #: Columns that are left out, with their value; columns that lack numbers, with the rows.
+        self._constant: dict[str, str] = {}
+        self._holed: dict[str, BoolArray] = {}
+
+    def add(self, name: str, column: pd.Series, *, categorical: bool) -> None:
+        """Take one more column, or raise why not."""
+        missing = column.isna().to_numpy()
+        if missing.all():
+            self._constant[name] = "empty"
+        elif categorical or is_categorical(name, column):
+            self._add_categories(name, column, missing)
         else:
-            feature, fill = _numeric(name, column, impute or "mean", standardise)
-            if fill is not None:
-                fills[name] = fill
-        features.append(feature)
-    return Schema(features=features, intercept=intercept, impute=fills if impute else {})
+            self._add_numbers(name, column, missing)
 
+    def schema(self, intercept: bool) -> Schema:
+        """The schema of all columns; raises all faults instead, if there are any."""
+        if self._holed:
+            with self.faults:
+                raise _missing_numbers(self._holed)
+        self.faults.raise_all()
+        listed = ", ".join(f"{name!r} ({value})" for name, value in self._constant.items())
+        if not self._features:
+            raise ValueError(f"no column is left as a feature: {listed} never changes; add columns")
+        if self._constant:
+            note(f"Left out, since the same in every row: {listed}.")
+        return Schema(features=self._features, intercept=intercept, impute=self._fills)
 
-def read_labels(frame: pd.DataFrame, label: str) -> tuple[CodeArray, tuple[str, ...]]:
-    """The classes in the column ``label``: a code (n,) for each row, and the classes' names.
+    def _add_categories(self, name: str, column: pd.Series, missing: BoolArray) -> None:
+        feature, most_frequent = _categorical(name, column)
+        own = bool(missing.any()) and self._impute is None
+        if len(feature.levels) == 1 and not own:
+            self._constant[name] = repr(feature.levels[0]) + " or missing" * bool(missing.any())
+            return
+        if own:
+            levels = [level for level in feature.levels if level != MISSING_LEVEL]
+            feature = Categorical(name, (*levels, MISSING_LEVEL))
+            self._fills[name] = MISSING_LEVEL
+            note(
+                f"Missing values of {name!r} ({counted_rows(int(missing.sum()))}) are a category "
+                "of their own (--impute most-frequent fills them)."
+            )
+        elif self._impute is not None:
+            self._fills[name] = most_frequent
+        self._features.append(feature)
 
-    Classes are in the order of numbers if all are numbers, else of text.
-    """
-    check_frame(frame)
-    check_known("label", label, [str(name) for name in frame.columns])
-    codes, levels = factorise(label, frame[label])
-    missing = codes < 0
-    if missing.any():
-        raise ValueError(
-            f"label column {label!r} has missing values in {_rows(int(missing.sum()))}, first in "
-            f"data row {first_row(missing)}; every row needs a class"
-        )
-    classes = sort_levels(levels)
-    if len(classes) < 2:
-        raise wrong(f"label column {label!r}", classes, "of at least two classes")
-    if len(classes) > max(2, min(MOST_CLASSES, len(codes) // 2)):
-        raise ValueError(
-            f"label column {label!r} has {len(classes)} different values in {_rows(len(codes))}, "
-            f"expected at most {MOST_CLASSES} and at most one for every two rows: it seems not to "
-            "be a column of classes"
-        )
-    return _positions(levels, classes)[codes], classes
+    def _add_numbers(self, name: str, column: pd.Series, missing: BoolArray) -> None:
+        values = Numeric(name).numbers(column)
+        present = values[~missing] if missing.any() else values
+        infinite = np.isinf(values)
+        if infinite.any():
+            row = first_row(infinite)
+            where = f"column {name!r}, data row {row}"
+            raise wrong(where, float(values[row - 1]), "a finite number")
+        if present.min() == present.max():
+            self._constant[name] = f"{present[0]:g}" + " or missing" * bool(missing.any())
+            return
+        note_odd_numbers(name, present)
+        if missing.any() and self._impute is None:
+            self._holed[name] = missing
+            return
+        feature, fill = _numeric(name, values, present, self._impute or "mean", self._standardise)
+        if fill is not None and self._impute is not None:
+            self._fills[name] = fill
+        self._features.append(feature)
 
 
 def _names(argument: str, value: Any, columns: list[str]) -> list[str]:
@@ -124,108 +180,39 @@ def _names(argument: str, value: Any, columns: list[str]) -> list[str]:
     return names
 
 
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
-
-
-def _option(option: str, name: str) -> str:
-    """How to name a column in an option, from Python and on the command line."""
-    return f"{option}=[{name!r}] (--{option} {name})"
-
-
-def _positions(levels: list[str], order: tuple[str, ...]) -> CodeArray:
-    place = {level: i for i, level in enumerate(order)}
-    return np.array([place[level] for level in levels], dtype=np.int64)
-
-
-def _check_missing(name: str, column: pd.Series, impute: str | None) -> None:
-    missing = column.isna().to_numpy()
-    if missing.all():
-        raise ValueError(
-            f"column {name!r} has no values at all; drop it with {_option('drop', name)}"
+def _missing_numbers(holed: dict[str, BoolArray]) -> ValueError:
+    """What to do about columns of numbers that are missing in some rows."""
+    name, missing = next(iter(holed.items()))
+    advice = "fill them with impute='median' (--impute median; or mean, most-frequent), or "
+    if len(holed) == 1:
+        return ValueError(
+            f"column {name!r} has missing values in {counted_rows(int(missing.sum()))}, first in "
+            f"data row {first_row(missing)}; {advice}leave it out with {option('drop', name)}"
         )
-    if impute is None and missing.any():
-        raise ValueError(
-            f"column {name!r} has missing values in {_rows(int(missing.sum()))}, first in data row "
-            f"{first_row(missing)}; fill them, or impute them (mean, median or most-frequent)"
-        )
-
-
-def _is_categorical(name: str, column: pd.Series) -> bool:
-    if column.dtype.kind in "fiu":
-        return False
-    kind = pd.api.types.infer_dtype(column, skipna=True)
-    if isinstance(column.dtype, pd.CategoricalDtype) or kind == "boolean":
-        return True
-    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return False
-    if kind not in ("string", "mixed-integer", "mixed"):
-        raise ValueError(
-            f"column {name!r} holds {kind} values; expected numbers, text or true/false: "
-            f"convert it or drop it with {_option('drop', name)}"
-        )
-    _check_text(name, column)
-    return True
-
-
-def _check_text(name: str, column: pd.Series) -> None:
-    """Refuse text most of which is numbers: one bad cell would make categories of them all."""
-    codes, levels = factorise(name, column)  # each different text is parsed once
-    numbers = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce").notna().to_numpy()
-    present = codes >= 0
-    bad = present & ~np.append(numbers, False)[codes]
-    if 2 * int(bad.sum()) >= int(present.sum()):
-        return
-    if not bad.any():
-        padded = next((level for level in levels if re.match(r"0\d", level)), None)
-        like = "" if padded is None else f", with leading zeros as in {padded!r}"
-        raise ValueError(
-            f"column {name!r} holds numbers as text{like}; convert it to numbers, or declare it "
-            f"with {_option('categorical', name)}"
-        )
-    row = first_row(bad)
-    raise ValueError(
-        f"text in a numeric column: column {name!r}, data row {row} is "
-        f"{str(column.iloc[row - 1])[:80]!r}, expected a number; declare it with "
-        f"{_option('categorical', name)} or correct the cell"
+    listed = ", ".join(
+        f"{each!r} ({counted_rows(int(rows.sum()))})" for each, rows in holed.items()
     )
-
-
-def _constant(name: str, value: Any) -> ValueError:
-    return ValueError(
-        f"column {name!r} is constant ({value!r} in every row), expected different values; drop it "
-        f"with {_option('drop', name)}; an intercept is a constant feature"
-    )
+    return ValueError(f"columns {listed} have missing values; {advice}drop the columns (--drop)")
 
 
 def _categorical(name: str, column: pd.Series) -> tuple[Categorical, str]:
+    """The feature, and its most frequent level."""
     codes, found = factorise(name, column)
     levels = sort_levels(found)
-    if len(levels) == 1:
-        raise _constant(name, levels[0])
     if len(levels) > max(2, min(MOST_LEVELS, len(column) // 2)):
         raise ValueError(
-            f"column {name!r} has {len(levels)} different values in {_rows(len(column))}, expected "
-            f"at most {MOST_LEVELS} and at most one for every two rows: if it is an identifier, "
-            f"drop it with {_option('drop', name)}"
+            f"column {name!r} has {len(levels)} different values in {counted_rows(len(column))}, "
+            f"expected at most {MOST_LEVELS} and at most one for every two rows: if it is an "
+            f"identifier, drop it with {option('drop', name)}"
         )
-    counts = np.bincount(_positions(found, levels)[codes[codes >= 0]], minlength=len(levels))
+    counts = np.bincount(positions(found, levels)[codes[codes >= 0]], minlength=len(levels))
     return Categorical(name, levels), levels[int(np.argmax(counts))]
 
 
 def _numeric(
-    name: str, column: pd.Series, impute: str, standardise: bool
+    name: str, values: FloatArray, present: FloatArray, impute: str, standardise: bool
 ) -> tuple[Numeric, float | None]:
     """The feature, and what a missing value becomes; None if the table does not tell."""
-    values = Numeric(name).numbers(column)
-    present = values[~np.isnan(values)]
-    infinite = np.isinf(values)
-    if infinite.any():
-        row = first_row(infinite)
-        where = f"column {name!r}, data row {row}"
-        raise wrong(where, float(values[row - 1]), "a finite number")
-    if present.min() == present.max():
-        raise _constant(name, float(present[0]))
     fill = _fill(present, impute)
     if fill is None and len(present) < len(values):
         raise ValueError(

@@ -15,6 +15,13 @@ def normalise_rows(array: FloatArray) -> FloatArray:
     Rows are scaled by a power of two first, so no square overflows or vanishes. Some thousand rows
     are worked on at a time: the memory needed does not grow with n. If a row is zero or not finite,
     ValueError names it and nothing has been changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.tables import normalise_rows
+    >>> normalise_rows(np.array([[3.0, 4.0]])).tolist()
+    [[0.6, 0.8]]
     """
     good = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.ndim == 2
     if not good or not array.flags.writeable:

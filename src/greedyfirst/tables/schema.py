@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 from greedyfirst.files.atomic_write import atomic_write
 from greedyfirst.tables.columns import check_frame, close_names, is_missing
 from greedyfirst.tables.features import Categorical, Numeric
-from greedyfirst.validation import FloatArray, flag, wrong
+from greedyfirst.validation import FloatArray, flag, listed, wrong
 
 __all__ = ["Categorical", "Numeric", "Schema"]
 
@@ -41,6 +41,17 @@ class Schema:
     impute : mapping
         By a feature's name, the number or level that stands for a missing value. A feature that is
         not in it may not be missing.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import Categorical, Numeric, Schema
+    >>> schema = Schema(
+    ...     features=[Numeric("age"), Categorical("sex", levels=["female", "male"])], intercept=True
+    ... )
+    >>> schema.feature_names
+    ('intercept', 'age', 'sex=male')
+    >>> schema.encode_row({"age": 40, "sex": "male"}).tolist()
+    [1.0, 40.0, 1.0]
     """
 
     features: Sequence[Numeric | Categorical]
@@ -88,6 +99,47 @@ class Schema:
     def n_features(self) -> int:
         """The number d of encoded columns."""
         return len(self._names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(feature.name for feature in self.features[:6])
+        more = f" and {len(self.features) - 6} more" if len(self.features) > 6 else ""
+        intercept = ", with an intercept" if self.intercept else ""
+        return f"Schema({shown}{more}: {self.n_features} encoded columns{intercept})"
+
+    def with_levels(self, *, other: str | None = None, missing: str | None = None) -> Schema:
+        """The same schema, whose categories have levels for what its table did not have.
+
+        Parameters
+        ----------
+        other
+            The level of categories that are not among a feature's own. Features that have such a
+            level keep it.
+        missing
+            The level of missing values. Features that have a value to impute keep it.
+
+        Examples
+        --------
+        >>> from greedyfirst.tables import Categorical, Schema
+        >>> schema = Schema(features=[Categorical("city", ["Oslo", "Rome"])])
+        >>> wide = schema.with_levels(other="elsewhere", missing="unknown")
+        >>> wide.feature_names
+        ('city=Oslo', 'city=Rome', 'city=elsewhere', 'city=unknown')
+        >>> wide.encode_row({"city": "Lima"}).tolist(), wide.encode_row({"city": None}).tolist()
+        ([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
+        """
+        features, impute = [], dict(self.impute)
+        for feature in self.features:
+            if isinstance(feature, Categorical):
+                new = None if feature.other is not None else other
+                fill = None if feature.name in impute else missing
+                added = [level for level in (new, fill) if level is not None]
+                levels = dict.fromkeys([*feature.levels, *added])
+                kept = new if feature.other is None else feature.other
+                feature = replace(feature, levels=list(levels), other=kept)
+                if fill is not None:
+                    impute[feature.name] = fill
+            features.append(feature)
+        return replace(self, features=features, impute=impute)
 
     def encode(self, frame: pd.DataFrame) -> FloatArray:
         """The contexts (n, d) of the frame's rows; columns that are no features are not looked at.
@@ -186,16 +238,17 @@ class Schema:
 
 def _check_features(value: Any) -> tuple[Numeric | Categorical, ...]:
     expected = "a sequence of Numeric and Categorical, at least one"
-    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+    items = listed(value)
+    if not items:
         raise wrong("features", value, expected)
-    for item in value:
+    for item in items:
         if not isinstance(item, (Numeric, Categorical)):
             raise wrong("features", item, expected)
-    names = [item.name for item in value]
+    names = [item.name for item in items]
     for name in names:
         if names.count(name) > 1:
             raise wrong("features", name, "of different names")
-    return tuple(value)
+    return tuple(items)
 
 
 def _check_impute(

@@ -1,7 +1,9 @@
 """A newcomer's first minutes in a real browser: the demo, its alarm, an answer, what it changes."""
 
+import base64
 import json
 import os
+import re
 import urllib.request
 
 import pytest
@@ -17,6 +19,11 @@ if chromium() is None and os.environ.get("CI") != "true":
 PATHS = [
     "/",
     "/policies/dosing",
+    "/policies/dosing/effects",
+    "/policies/dosing/subgroups?by=gene%20variant",
+    "/policies/dosing/protocol",
+    "/policies/dosing/operations",
+    "/operations",
     "/decisions/dosing:1500",
     "/decisions/dosing:1500/again",
     "/docs",
@@ -106,7 +113,7 @@ def test_everything_can_be_reached_with_the_keyboard(demo, browser):
 
     opened(browser, f"{demo}/policies/dosing")
     seen = []
-    for _ in range(12):
+    for _ in range(18):
         browser.switch_to.active_element.send_keys(Keys.TAB)
         seen.append(
             browser.execute_script(
@@ -118,6 +125,13 @@ def test_everything_can_be_reached_with_the_keyboard(demo, browser):
     assert names[0] == "skip"
     assert {"brand", "resolution", "who", "why"} <= set(names)
     assert all(outline != "none" for _, outline in seen)
+
+
+def test_the_protocol_prints_on_two_pages(demo, browser):
+    opened(browser, f"{demo}/policies/dosing/protocol")
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+    pages = re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed))
+    assert 1 <= len(pages) <= 2
 
 
 def ask(method, address, body, key=None):

@@ -15,6 +15,11 @@ PAGES = [
     "/decisions/dose:1",
     "/decisions/dose:1/again",
     "/decisions/dose:6",
+    "/policies/dose/effects",
+    "/policies/dose/subgroups?by=sex",
+    "/policies/dose/protocol",
+    "/policies/dose/operations",
+    "/operations",
     "/docs",
     "/sign-in",
     "/policies/none",
@@ -184,7 +189,7 @@ def test_terms_are_explained_where_they_are_shown(dose):
 
 
 @pytest.mark.parametrize(("options", "known"), [({}, True), ({"t0": 5}, False)])
-def test_an_expected_reward_has_its_standard_error_if_the_model_has_one(tmp_path, options, known):
+def test_an_expected_reward_has_its_interval_or_a_sentence_says_why_not(tmp_path, options, known):
     with client(tmp_path / "log.db") as made:
         made.post("/v1/policies", json=POLICY | {"policy": {"options": options}})
         for number in range(12):
@@ -193,14 +198,17 @@ def test_an_expected_reward_has_its_standard_error_if_the_model_has_one(tmp_path
             url = f"/v1/decisions/{chosen['decision_id']}/reward"
             made.put(url, json={"value": number % 5 / 4}).raise_for_status()
         words = Page(made.get("/decisions/dose:3")).words
-        service = made.app.state.service
-        deployment, view = service.deployments["dose"], service.reading.decision_view("dose:3")
-        errors = deployment.agent.standard_errors(deployment.encode_past(view.context))
-    assert "What is expected today" in words
-    assert ("not a confidence interval on data that chose itself" in words) == known
-    assert (errors is not None) == known
-    for error in errors if known else ():
-        assert f"± {wording.number(float(error))}" in words
+        arms = made.get("/v1/decisions/dose:3/intervals").json()["arms"]
+    assert "What is expected today, and how surely" in words
+    assert ("The intervals hold for all arms, contexts and times together" in words) == known
+    assert ("There are no intervals" in words) != known
+    for arm in arms:
+        low, high = (arm["interval"][end] for end in ("low", "high"))
+        assert (low is None) == (high is None)
+        ends = "not known yet"
+        if known and low is not None:
+            ends = f"{wording.number(low)} to {wording.number(high)}"
+        assert f"{arm['arm']} {wording.number(arm['expected'])} {ends}" in words
 
 
 def test_a_decision_is_made_again(dose):

@@ -33,6 +33,8 @@ CHECKS = [
     response_schema_conformance,
 ]
 KNOWN = {"policy": "dose", "decision_id": "dose:1"}
+#: What must be asked for by a name of the policy's own.
+QUERIES = {"/subgroups": {"by": "sex"}, "/effects": {"against": "low"}}
 
 
 def send_all(client: TestClient[Any], examples: int) -> dict[str, set[int]]:
@@ -54,7 +56,9 @@ def send_all(client: TestClient[Any], examples: int) -> dict[str, set[int]]:
         names = {name: known[name] for name in known if f"{{{name}}}" in operation.path}
         for mode in GenerationMode:
             for parameters in (names, None):
-                strategy = operation.as_strategy(mode, path_parameters=parameters)
+                ending = "/" + operation.path.rpartition("/")[2]
+                query = {"query": QUERIES[ending]} if parameters and ending in QUERIES else {}
+                strategy = operation.as_strategy(mode, path_parameters=parameters, **query)
                 given_all = given(client=st.just(client), seen=st.just(seen), case=strategy)
                 with suppress(Unsatisfiable):  # nothing there to get wrong
                     bounded(given_all(send))()
@@ -138,15 +142,17 @@ def test_every_operation_says_that_it_needs_a_key_and_whose(client: TestClient[A
     }
     for (method, path), operation in told.items():
         assert operation["security"] == [{"key": []}], path
-        role = re.search(r" Role: (reader|decider|admin)\.$", operation["description"])
+        role = re.search(r" Role: (operator|reader|decider|admin)\.$", operation["description"])
         assert role, (method, path)
     needed = {
-        (method, url.replace("dose:1", "{decision_id}").replace("/dose", "/{policy}")): role
+        (method, url.partition("?")[0].replace("dose:1", "{decision_id}")): role
         for role, method, url, _ in REQUESTS
         if url != "/metrics"
     }
     for place, role in needed.items():
-        assert told[place]["description"].endswith(f"Role: {role}.")
+        method, path = place
+        described = told[method, path.replace("/dose", "/{policy}")]["description"]
+        assert described.endswith(f"Role: {role}.")
 
 
 @pytest.mark.parametrize("url", ["/healthz", "/readyz"])

@@ -10,7 +10,8 @@ from greedyfirst.service.log.events import Rewarded
 from greedyfirst.service.log.journal import KeyFilter
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
-from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
+from greedyfirst.service.state.policy_description import PolicyDescription
+from greedyfirst.service.state.specification import NumericFeature, Specification
 
 SPECIFICATION = Specification(
     name="dose",

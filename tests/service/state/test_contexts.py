@@ -13,6 +13,8 @@ from served import BY, CONTEXT, SPECIFICATION, Start, create, decide, reward, vi
 
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state.restoring import restore
+from greedyfirst.service.state.specification import Feature, Features
+from greedyfirst.tables import Categorical, Numeric, Schema
 
 URL = "/v1/policies/dose/decisions"
 
@@ -235,3 +237,16 @@ def test_specifications_that_could_not_run_are_422(start: Start, changes: dict[s
         refused = client.post("/v1/policies", json=SPECIFICATION | changes)
         assert refused.status_code == 422, refused.text
         assert client.get("/v1/policies").json() == []
+
+
+def test_features_are_those_of_a_schema():
+    """What a schema describes as plain data is what a policy of the service takes."""
+    schema = Schema(
+        features=[
+            Numeric("age", mean=50.0, scale=10.0),
+            Categorical("ward", ["A", "B", "rest"], reference="B", other="rest"),
+        ],
+        intercept=True,
+    )
+    features = msgspec.convert(schema.to_dict()["features"], tuple[Feature, ...])
+    assert Features(features=features, intercept=True).schema() == schema

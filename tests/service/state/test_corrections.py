@@ -37,7 +37,7 @@ def shown(client: TestClient[Any], step: int) -> Any:
 def adds_up(client: TestClient[Any]) -> Any:
     """The policy, once each decision is found to be counted once."""
     seen = view(client)
-    kinds = ("joined", "pending", "missing", "too_late", "held_back", "voided")
+    kinds = ("joined", "pending", "missing", "too_late", "held_back", "voided", "not_learned")
     assert seen["decisions"] == sum(seen[kind] for kind in kinds)
     return seen
 

@@ -19,7 +19,8 @@ from greedyfirst.problems.problem import Draw
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state import restoring, snapshots
-from greedyfirst.service.state.specification import NumericFeature, PolicyDescription, Specification
+from greedyfirst.service.state.policy_description import PolicyDescription
+from greedyfirst.service.state.specification import NumericFeature, Specification
 
 HORIZON = 400
 OPTIONS = {"t0": 40, "lambda0": 0.12, "span": "full"}

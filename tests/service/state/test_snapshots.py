@@ -114,6 +114,9 @@ def test_the_layout_of_this_format() -> None:
         3: "format specification agent fields encoding schema_version model_version fill pending "
         "parts counts course departures asked alarms dubious held standing amendments open_alarms "
         "tags",
+        4: "format specification agent fields encoding schema_version model_version fill pending "
+        "parts counts course departures asked alarms dubious held standing amendments open_alarms "
+        "tags control",
     }
     written = [field.encode_name for field in msgspec.structs.fields(SavedState)]
     assert written == names[FORMAT].split()

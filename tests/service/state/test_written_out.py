@@ -18,10 +18,10 @@ from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.log import entries
 from greedyfirst.service.log.events import Created
 from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.restoring import restore
 from greedyfirst.service.state.specification import (
     NumericFeature,
-    PolicyDescription,
     Specification,
 )
 
@@ -171,7 +171,7 @@ def test_an_option_that_json_cannot_hold_is_refused(
     value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = {"policy": "OLSBandit", "options": {"h": value}}
-    monkeypatch.setattr("greedyfirst.service.state.specification.describe", lambda _: told)
+    monkeypatch.setattr("greedyfirst.service.state.policy_description.describe", lambda _: told)
     with pytest.raises(InvalidError):
         specified(OLSBandit()).written_out()
 

@@ -249,7 +249,7 @@ def test_table_verdict_and_plot(d):
     assert found.share == pytest.approx(1.0, abs=0.05)
     assert len(found.profile) == 64
     axes = Figure().add_subplot()
-    assert found.plot(axes) is axes
+    assert found.plot(ax=axes) is axes
     assert len(found.plot().lines) == 4
 
 

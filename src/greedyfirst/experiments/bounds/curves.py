@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.conservatism import simulate_greedy, simulate_greedy_first
 from greedyfirst.problems import ContextDistribution, GaussianNoise, LinearProblem
 from greedyfirst.theory import (
@@ -37,6 +38,7 @@ def success_curves(
     horizon: int,
     n_runs: int,
     seed: int,
+    **spread: Unpack[Spread],
 ) -> list[Point]:
     """Theorems 2 and 4, and the simulated truth, for noise around the one asked for.
 
@@ -50,10 +52,12 @@ def success_curves(
         λ₀ and t₀ of Greedy-First; ``None`` leaves it out.
     horizon, n_runs, seed
         Of the simulated runs.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume``, as in :func:`greedyfirst.simulate`.
     """
     found: list[Point] = []
     m = inputs.initial_pulls
-    run: dict[str, Any] = {"initial_pulls": m, "n_runs": n_runs, "seed": seed}
+    run: dict[str, Any] = {"initial_pulls": m, "n_runs": n_runs, "seed": seed, **spread}
     for sigma in (float(each) for each in inputs.sigma * SIGMA_FACTORS):
         problem = LinearProblem(contexts=contexts, arms=arms, noise=GaussianNoise(sigma=sigma))
         noisy = replace(inputs, sigma=sigma)

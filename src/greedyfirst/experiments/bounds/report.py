@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import fill
+from typing import Unpack
 
 from rich.console import Console
 from rich.table import Table
 
+from greedyfirst.engines.engine import Spread
 from greedyfirst.experiments.bounds.curves import Point, draw_curves, success_curves
 from greedyfirst.experiments.bounds.lines import Line, constant_lines, regret_lines, success_lines
 from greedyfirst.experiments.bounds.problem import Question, prepare
@@ -21,6 +23,8 @@ from greedyfirst.files.pictures import save_picture
 from greedyfirst.problems import ContextDistribution
 from greedyfirst.theory.bounds.link_slopes import proved_link
 from greedyfirst.validation import number, whole_number, wrong
+
+FILES = ("bounds.csv", "bounds.png")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,7 @@ class BoundsReport:
 
     def write(self, directory: Path) -> list[Path]:
         """bounds.csv and bounds.png in ``directory``; their paths."""
-        path, picture = directory / "bounds.csv", directory / "bounds.png"
+        path, picture = (directory / name for name in FILES)
         with open(path, "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["curve", "sigma", "probability", "half_width"])
@@ -86,6 +90,7 @@ def report_bounds(
     n_runs: int = 0,
     horizon: int = 2000,
     seed: int = 10,
+    **spread: Unpack[Spread],
 ) -> BoundsReport:
     """What the paper promises for given arms, contexts and noise.
 
@@ -118,6 +123,8 @@ def report_bounds(
         T, of the runs and of the regret bounds.
     seed
         Of everything.
+    **spread
+        ``n_jobs``, ``engine`` and ``resume`` of the runs, as in :func:`greedyfirst.simulate`.
     """
     number("sigma", sigma, above=0)
     number("alpha", alpha, at_least=0)
@@ -151,6 +158,7 @@ def report_bounds(
             horizon=horizon,
             n_runs=n_runs,
             seed=seed,
+            **spread,
         )
     return BoundsReport(
         sections=(constant_lines(problem, question), regret, success),

@@ -132,6 +132,27 @@ class GreedyFirst(Policy):
     Departures
     ----------
     An arm's λ_min counts as exactly 0 while its Gram matrix is numerically singular.
+
+    Examples
+    --------
+    Two treatments, and patients who are all different. Every arm gets samples in all directions,
+    so nothing is explored:
+
+    >>> import numpy as np
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=2, seed=1)
+    >>> rng = np.random.default_rng(1)
+    >>> for patient in rng.normal(size=(500, 2)):
+    ...     arm = agent.choose(patient)
+    ...     agent.update(patient, arm, patient[arm] + rng.normal(scale=0.1))
+    >>> [arm.starving for arm in agent.diversity().arms]
+    [False, False]
+
+    The paper's algorithm, which switches all arms to a fallback:
+
+    >>> from greedyfirst import OLSBandit
+    >>> GreedyFirst(fallback=OLSBandit(h=5, q=1)).on_alarm is None
+    True
     """
 
     watches: ClassVar[bool] = True

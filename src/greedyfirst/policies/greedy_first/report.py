@@ -20,7 +20,17 @@ Measure = Literal["smallest eigenvalue", "share of samples"]
 
 @dataclass(frozen=True, kw_only=True)
 class ArmDiversity:
-    """One arm's samples."""
+    """One arm's samples.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1, arm_names=["low", "high"])
+    >>> agent.update([1.0], 0, 1.0)
+    >>> low, high = agent.diversity().arms
+    >>> low.name, low.pulls, high.pulls
+    ('low', 1, 0)
+    """
 
     name: str
     pulls: int
@@ -50,7 +60,17 @@ class ArmDiversity:
 
 @dataclass(frozen=True, kw_only=True)
 class DiversityReport:
-    """All arms' samples and what the policy made of them."""
+    """All arms' samples and what the policy made of them.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1)
+    >>> agent.update([1.0], 0, 1.0)
+    >>> report = agent.diversity()
+    >>> report.rewards, report.mode, len(report.arms)
+    (1, 'greedy', 2)
+    """
 
     arms: tuple[ArmDiversity, ...]
     #: Rewards so far.
@@ -70,6 +90,9 @@ class DiversityReport:
     #: Where arms are explored one by one: the number of rewards at which the policy looked last at
     #: which of them starve. The shares here are those of now.
     looked_at: int | None = None
+
+    def __repr__(self) -> str:
+        return f"DiversityReport({len(self.arms)} arms, {self.rewards} rewards: {self.mode})"
 
     def __str__(self) -> str:
         lines = [

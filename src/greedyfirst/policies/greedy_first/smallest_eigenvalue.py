@@ -22,7 +22,16 @@ BOUND_MARGIN = 1e-3
 
 
 class SmallestEigenvalue(Statistic):
-    """λ_min: it never falls as rows are added, but can when the span of all contexts grows."""
+    """λ_min: it never falls as rows are added, but can when the span of all contexts grows.
+
+    Examples
+    --------
+    The threshold after t rounds is λ₀t/4:
+
+    >>> from greedyfirst.policies.greedy_first import SmallestEigenvalue
+    >>> SmallestEigenvalue.threshold(0.2, 100)
+    5.0
+    """
 
     name = "smallest_eigenvalue"
     can_fall = True

@@ -18,7 +18,14 @@ STATISTICS: dict[str, type[Statistic]] = {}
 
 
 class Statistic(Family):
-    """A statistic of an arm's samples."""
+    """A statistic of an arm's samples.
+
+    Examples
+    --------
+    >>> from greedyfirst.policies.greedy_first import STATISTICS
+    >>> sorted(STATISTICS)
+    ['smallest_eigenvalue']
+    """
 
     name: ClassVar[str]
     #: Whether an arm's value can fall when the contexts' span grows; else it only ever rises.

@@ -26,6 +26,12 @@ class Product:
     ----------
     parts : sequence of context distributions
         The blocks, in the order of their columns; they are sampled in that order.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import Product, Rademacher, UniformBox
+    >>> Product(parts=[UniformBox(n_features=3), Rademacher(n_features=2)]).n_features
+    5
     """
 
     parts: Sequence[ContextDistribution]
@@ -58,6 +64,14 @@ class WithIntercept:
     ----------
     contexts : context distribution
         The law of the other features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import UniformBox, WithIntercept
+    >>> rows = WithIntercept(contexts=UniformBox(n_features=2)).sample(np.random.default_rng(0), 3)
+    >>> rows[:, 0].tolist()
+    [1.0, 1.0, 1.0]
     """
 
     contexts: ContextDistribution
@@ -90,6 +104,14 @@ class WithinBall:
         The law of the contexts before.
     radius : float
         The largest norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import FromArray, WithinBall
+    >>> rows = FromArray(rows=[[3.0, 4.0], [0.3, 0.4]], order="given")
+    >>> WithinBall(contexts=rows, radius=1.0).sample(np.random.default_rng(0), 2).round(6).tolist()
+    [[0.6, 0.8], [0.3, 0.4]]
     """
 
     contexts: ContextDistribution

@@ -11,7 +11,17 @@ from greedyfirst.validation import FloatArray, whole_number, wrong
 
 @runtime_checkable
 class ContextDistribution(Protocol):
-    """A law p_X of contexts on R^d (§2 of the paper); contexts of a run are drawn from it."""
+    """A law p_X of contexts on R^d (§2 of the paper); contexts of a run are drawn from it.
+
+    Examples
+    --------
+    Anything with ``n_features`` and ``sample(rng, size)`` is one:
+
+    >>> import numpy as np
+    >>> from greedyfirst.problems import UniformBall
+    >>> UniformBall(n_features=3).sample(np.random.default_rng(0), 10).shape
+    (10, 3)
+    """
 
     @property
     def n_features(self) -> int:

@@ -67,6 +67,15 @@ class TruncatedGaussian(_Gaussian):
     ------
     ValueError
         By `sample`, when fewer than about one proposal in 10 000 falls inside the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import TruncatedGaussian
+    >>> contexts = TruncatedGaussian(n_features=2, bound=1.0)
+    >>> rows = contexts.sample(np.random.default_rng(0), 1000)
+    >>> bool(np.linalg.norm(rows, axis=1).max() <= 1.0)
+    True
     """
 
     norm: str = "l2"
@@ -136,6 +145,14 @@ class ClippedGaussian(_Gaussian):
     The text truncates (`TruncatedGaussian`). The published Figure 2 clips coordinates, and
     Figure 3 clips and then scales onto a ball: this is the law of those figures. It puts atoms
     on the faces of the box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import ClippedGaussian
+    >>> contexts = ClippedGaussian(n_features=2, bound=0.5)
+    >>> bool(np.abs(contexts.sample(np.random.default_rng(0), 1000)).max() <= 0.5)
+    True
     """
 
     ball_radius: float | None = None

@@ -27,6 +27,14 @@ class Rademacher:
         The dimension d.
     scale : float
         s, the size of each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import Rademacher
+    >>> rows = Rademacher(n_features=2, scale=0.5).sample(np.random.default_rng(0), 100)
+    >>> sorted(set(rows.ravel().tolist()))
+    [-0.5, 0.5]
     """
 
     n_features: int
@@ -67,6 +75,14 @@ class Gibbs:
         The corners, read-only; coordinate i of corner s is +1 where bit i of s is set.
     probabilities : array (2^d,)
         Their probabilities, read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import Gibbs
+    >>> contexts = Gibbs(couplings=np.zeros((2, 2)))
+    >>> contexts.probabilities.round(6).tolist()
+    [0.25, 0.25, 0.25, 0.25]
     """
 
     couplings: ArrayLike

@@ -24,6 +24,14 @@ class FromArray:
     order : {"random", "given"}
         "random" draws rows uniformly with replacement; "given" takes the first rows in their
         order, without randomness, and refuses a sample longer than the array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import FromArray
+    >>> rows = FromArray(rows=[[1.0, 2.0], [3.0, 4.0]], order="given")
+    >>> rows.sample(np.random.default_rng(0), 2).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
 
     rows: ArrayLike
@@ -63,6 +71,15 @@ class FromFunction:
     draw : callable
         ``draw(rng, size)`` returns finite numbers of shape (size, n_features). It should take
         all its randomness from ``rng``, or runs will not repeat.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import FromFunction
+    >>> draw = lambda rng, size: rng.exponential(size=(size, 2))
+    >>> contexts = FromFunction(n_features=2, draw=draw)
+    >>> contexts.sample(np.random.default_rng(0), 5).shape
+    (5, 2)
     """
 
     n_features: int

@@ -28,6 +28,14 @@ class UniformBall:
         The dimension d.
     radius : float
         R, the paper's x_max for this law.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import UniformBall
+    >>> rows = UniformBall(n_features=3, radius=2.0).sample(np.random.default_rng(0), 1000)
+    >>> bool(np.linalg.norm(rows, axis=1).max() <= 2.0)
+    True
     """
 
     n_features: int
@@ -63,6 +71,15 @@ class UniformBox:
         The dimension d.
     half_width : float or array (n_features,)
         w, one number for all coordinates or one for each; above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.problems import UniformBox
+    >>> contexts = UniformBox(n_features=2, half_width=[1.0, 3.0])
+    >>> rows = contexts.sample(np.random.default_rng(0), 1000)
+    >>> (np.abs(rows).max(axis=0) <= [1.0, 3.0]).tolist()
+    [True, True]
     """
 
     n_features: int

@@ -181,7 +181,9 @@ async def _decision_refused(
     service = service_of(state)
     await service.durable()
     refused = fields | {"problem": _capital(error.sentence)}
-    return decision_page.render(request, service, decision_id, status=error.status, refused=refused)
+    return await decision_page.render(
+        request, service, decision_id, status=error.status, refused=refused
+    )
 
 
 def _capital(sentence: str) -> str:

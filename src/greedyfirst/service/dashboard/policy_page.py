@@ -8,6 +8,7 @@ from litestar import Request, Response
 
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.dashboard import forms, standing, wording
+from greedyfirst.service.dashboard.control_wording import ASSUMPTION, practice
 from greedyfirst.service.dashboard.history_table import history_rows
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.http import views
@@ -51,6 +52,8 @@ def render(
         charts=_charted(diversity),
         drawn=not wide(deployment.agent),
         history=history_rows(deployment.history),
+        practice="" if deployment.control is None else practice(deployment.control.specification),
+        assumption=ASSUMPTION,
         audit=audit[:_AUDIT_ROWS],
         older=audit[_AUDIT_ROWS - 1].number if len(audit) > _AUDIT_ROWS else None,
         happened=wording.happened,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _WORDS = {
@@ -45,17 +44,19 @@ class Shape(NamedTuple):
 
 def chapters(document: dict[str, Any]) -> dict[str, Any]:
     """The operations in the order of their addresses, and the shapes that they speak of."""
+    named = document["components"]["schemas"]
     operations = [
-        _operation(method, path, described)
+        _operation(method, path, described, named)
         for path, methods in document["paths"].items()
         for method, described in methods.items()
     ]
-    named = dict(_named(document["paths"])) | document["components"]["schemas"]
     shapes = [Shape(name, _text(schema), _fields(schema)) for name, schema in sorted(named.items())]
     return {"operations": operations, "shapes": shapes, "version": document["info"]["version"]}
 
 
-def _operation(method: str, path: str, described: dict[str, Any]) -> Operation:
+def _operation(
+    method: str, path: str, described: dict[str, Any], named: dict[str, Any]
+) -> Operation:
     parameters = [
         Field(
             item["name"],
@@ -66,6 +67,8 @@ def _operation(method: str, path: str, described: dict[str, Any]) -> Operation:
         for item in described.get("parameters", ())
     ]
     body = _json_of(described.get("requestBody", {}))
+    if body is not None:
+        body = named[kind_of(body)]
     answers = [
         (status, kind_of(_json_of(answer)))
         for status, answer in described.get("responses", {}).items()
@@ -81,17 +84,6 @@ def _operation(method: str, path: str, described: dict[str, Any]) -> Operation:
         fields=[] if body is None else _fields(body),
         answers=answers,
     )
-
-
-def _named(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Objects that bodies have inside them, by their names."""
-    if isinstance(node, dict):
-        if "title" in node and "properties" in node:
-            yield node["title"], node
-        node = list(node.values())
-    if isinstance(node, list):
-        for part in node:
-            yield from _named(part)
 
 
 def _text(described: dict[str, Any]) -> str:

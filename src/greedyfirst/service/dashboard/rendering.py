@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Request, Response
 from litestar.response import Redirect
 
-from greedyfirst.service.dashboard import assets, forms, standing, wording
+from greedyfirst.service.dashboard import assets, forms, interval_words, standing, wording
 from greedyfirst.service.http.access import caller_of
 from greedyfirst.service.http.clock import clock_view
 from greedyfirst.service.http.decisions import service_of
@@ -36,6 +36,8 @@ _environment.filters |= {
     "when": wording.when,
     "machine_time": wording.machine_time,
     "bars": wording.bars,
+    "ends": interval_words.ends,
+    "verdict": interval_words.verdict,
 }
 
 

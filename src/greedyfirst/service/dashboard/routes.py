@@ -14,6 +14,8 @@ from greedyfirst.service.dashboard import (
     assets,
     clock_form,
     decision_page,
+    evidence_pages,
+    operations_page,
     policy_page,
     reference,
     signing,
@@ -30,8 +32,12 @@ from greedyfirst.service.http.openapi import document_of
 
 
 @get("/")
-async def front_page(request: Request[Any, Any, Any], state: State) -> Response[str]:
-    """All policies; one whose schema is being changed stands as before."""
+async def front_page(request: Request[Any, Any, Any], state: State) -> Response[Any]:
+    """All policies; one whose schema is being changed stands as before. Operators are led on."""
+    caller = caller_of(request)
+    assert caller is not None
+    if not caller.may("reader"):
+        return Redirect("/operations", status_code=303)
     elsewhere = [] if state.peers is None else await state.peers.views(request)
     settled = {each.name: each for each in await service_of(state).reading.all_settled()}
     policies = [views.policy_view(each) for each in seen(request, settled)]
@@ -83,7 +89,7 @@ async def show_decision(
     if request.url.path.endswith("/again"):
         with long_job(request):
             again = await service.reading.recompute(decision_id)
-    return decision_page.render(request, service, decision_id, again=again)
+    return await decision_page.render(request, service, decision_id, again=again)
 
 
 @get("/docs")
@@ -93,16 +99,21 @@ async def documentation(request: Request[Any, Any, Any]) -> Response[str]:
     return page(request, "docs.html", **reference.chapters(document))
 
 
-#: Only readers see pages, and only an admin may answer; assets and signing in are open to all.
+#: Who may see which pages; only an admin may answer, assets and signing in are open to all.
+_for_operators = Router("/", route_handlers=[front_page, documentation], guards=[needs("operator")])
 _for_readers = Router(
-    "/",
-    route_handlers=[front_page, show_policy, look_up, show_decision, documentation],
-    guards=[needs("reader")],
+    "/", route_handlers=[show_policy, look_up, show_decision], guards=[needs("reader")]
 )
 router = Router(
     "/",
     route_handlers=[
+        _for_operators,
         _for_readers,
+        evidence_pages.show_effects,
+        evidence_pages.show_subgroups,
+        evidence_pages.show_protocol,
+        operations_page.show_operations,
+        operations_page.show_policy_operations,
         access_page,
         *actions.HANDLERS,
         clock_form.answer_clock,

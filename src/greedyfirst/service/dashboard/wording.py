@@ -97,6 +97,8 @@ def direction(weights: Mapping[str, float]) -> str:
 def why_chosen(view: DecisionView) -> str:
     """Why the decision took its arm."""
     answer, explored = view.answer, view.answer.explored_arms
+    if answer.mode == "control":
+        return "The policy was not asked, whatever it expected."
     if answer.mode == "forced":
         return "It was due a sample, whatever was expected of it: that is how the policy learns."
     if answer.mode == "fallback" and explored:

@@ -23,7 +23,7 @@ from greedyfirst.service.http.sessions import Sessions
 from greedyfirst.service.log.access_keys import AccessKey
 
 #: Each may do what those before it may.
-ROLES = ("reader", "decider", "admin")
+ROLES = ("operator", "reader", "decider", "admin")
 COOKIE = "greedyfirst_session"
 #: Where a request's scope has its caller, and why it has none.
 CALLER, REASON = "greedyfirst_caller", "greedyfirst_reason"

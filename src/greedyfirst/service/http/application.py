@@ -22,7 +22,14 @@ from litestar.openapi.spec import Components, SecurityScheme
 from greedyfirst.service import dashboard
 from greedyfirst.service.anchoring import Anchoring
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
-from greedyfirst.service.http import audit, clock, decisions, policies
+from greedyfirst.service.http import (
+    audit,
+    clock,
+    decisions,
+    evidence,
+    operations,
+    policies,
+)
 from greedyfirst.service.http.access import Access, caller_of, needs, reason_of
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.forwarding import Forwarding
@@ -31,7 +38,7 @@ from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import ASGI, Middleware, RateLimit
 from greedyfirst.service.http.observations import Observations
-from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.http.openapi import document_of, operation_id
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
@@ -70,11 +77,12 @@ async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     return document_of(request.app)
 
 
-@get("/metrics", include_in_schema=False, guards=[needs("reader")], media_type="text/plain")
+@get("/metrics", include_in_schema=False, guards=[needs("operator")], media_type="text/plain")
 async def metrics(request: Request[Any, Any, Any], state: State) -> bytes:
     """Prometheus reads this."""
     caller = caller_of(request)
-    text: bytes = state.metrics.text(None if caller is None else caller.policies)
+    assert caller is not None
+    text: bytes = state.metrics.text(caller.policies, arms=caller.may("reader"))
     return text
 
 
@@ -196,15 +204,17 @@ def make_application(
                 await peers.close()
 
     interface = [
-        *policies.HANDLERS,
-        *decisions.HANDLERS,
-        *policies.FURTHER_HANDLERS,
-        *clock.HANDLERS,
-        *audit.HANDLERS,
+        ("policies", policies.HANDLERS),
+        ("decisions", decisions.HANDLERS),
+        ("policies", policies.FURTHER_HANDLERS),
+        ("clock", clock.HANDLERS),
+        ("audit", audit.HANDLERS),
+        ("evidence", evidence.HANDLERS),
+        ("operations", operations.HANDLERS),
     ]
     app = Litestar(
         route_handlers=[
-            Router("/v1", route_handlers=interface),
+            *(Router("/v1", route_handlers=handlers, tags=[tag]) for tag, handlers in interface),
             dashboard.router,
             healthz,
             readyz,
@@ -234,6 +244,7 @@ def make_application(
             title="greedyfirst",
             version=__version__,
             use_handler_docstrings=True,
+            operation_id_creator=operation_id,
             render_plugins=[JsonRenderPlugin()],
             openapi_router=Router(
                 "/schema", route_handlers=[], guards=[_nobody], include_in_schema=False

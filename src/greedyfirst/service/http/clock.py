@@ -27,7 +27,7 @@ def clock_view(service: DecisionService) -> ClockView:
     )
 
 
-@get("/clock", guards=[needs("reader")])
+@get("/clock", guards=[needs("operator")])
 async def get_clock(state: State) -> ClockView:
     """The service's time, and whether the machine's clock has moved away from it."""
     return clock_view(service_of(state))

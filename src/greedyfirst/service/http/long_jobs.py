@@ -12,8 +12,8 @@ from litestar import Request
 from greedyfirst.service.errors import TooManyError
 from greedyfirst.service.http.access import caller_of
 
-#: Decisions made again, exports, and reports of wide policies.
-MOST = {"reader": 2, "decider": 2, "admin": 4}
+#: Decisions made again, exports, subgroups, and reports of wide policies.
+MOST = {"operator": 2, "reader": 2, "decider": 2, "admin": 4}
 
 
 class LongJobs:

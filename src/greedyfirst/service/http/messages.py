@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from greedyfirst.policies.greedy_first.report import Measure
+from greedyfirst.service.http.control_view import ControlView
 from greedyfirst.service.log.events import Alarmed, ClockAnswer, Decision, HistoryRow, RunState
 from greedyfirst.service.state.answers import AnswerName
 from greedyfirst.service.state.history import History
@@ -202,7 +203,8 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     #: "fallback" while all arms are explored.
     mode: Literal["greedy", "fallback", "not tested"]
     arms: tuple[ArmView, ...]
-    #: Each decision is one of joined, pending, missing, too_late, held_back and voided.
+    #: Each decision is one of joined, pending, missing, too_late, held_back, voided and
+    #: not_learned.
     decisions: int
     #: Decisions whose reward, or the default, has been learned; t of the diversity test counts
     #: these and imports.
@@ -228,6 +230,10 @@ class PolicyView(Struct, frozen=True, kw_only=True):
     standing: Standing = Standing()
     #: Decisions that differed from the log when the state was made from it.
     mismatches: int = 0
+    #: Decisions of the control group whose reward came, and is not learned from.
+    not_learned: int = 0
+    #: How it compares with current practice; None without a control share.
+    control: ControlView | None = None
 
 
 class ArmDiversityView(Struct, frozen=True, kw_only=True):

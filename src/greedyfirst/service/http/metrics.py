@@ -32,11 +32,15 @@ class ServiceMetrics(Collector):
         self._started = time.time()
         self._registry = CollectorRegistry()
         self._shown: frozenset[str] | None = None
+        self._arms = True
         self._registry.register(self)
 
-    def text(self, policies: frozenset[str] | None = None) -> bytes:
-        """The page that Prometheus reads; of some policies only, if they are named."""
-        self._shown = policies
+    def text(self, policies: frozenset[str] | None = None, *, arms: bool = True) -> bytes:
+        """The page that Prometheus reads; of some policies only, if they are named.
+
+        Without ``arms`` it does not tell how often each arm was pulled.
+        """
+        self._shown, self._arms = policies, arms
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -89,7 +93,8 @@ class ServiceMetrics(Collector):
             mismatches.add_metric([name], deployment.mismatches)
             learned = deployment.agent.pulls
             for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
-                pulls.add_metric([name, arm], float(pulled))
+                if self._arms:
+                    pulls.add_metric([name, arm], float(pulled))
         yield from (decisions, rewards, pending, alarms, held, pulls, mismatches)
 
     def _process(self) -> Iterator[Metric]:

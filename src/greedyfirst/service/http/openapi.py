@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.spec import Operation, RequestBody
 from litestar.routes import HTTPRoute
 
 from greedyfirst.service.http.access import needed_role
+from greedyfirst.service.http.blinding import Operations
 from greedyfirst.service.http.messages import (
     AuditEntry,
     ClockView,
@@ -25,32 +27,40 @@ from greedyfirst.service.http.messages import (
 )
 from greedyfirst.service.log.decision_view import DecisionView
 from greedyfirst.service.log.events import Decision
+from greedyfirst.service.state.effects import DecisionIntervals, Effects
+from greedyfirst.service.state.protocol import Protocol
+from greedyfirst.service.state.subgroups import Subgroups
 
 _ANSWERS = [
     AuditEntry,
     ClockView,
     Course,
     Decision,
+    DecisionIntervals,
     DecisionView,
     DiversityView,
+    Effects,
     HeadView,
+    Operations,
     PolicyView,
     Problem,
+    Protocol,
     ReplayView,
     RewardAnswer,
     SchemaAnswer,
+    Subgroups,
 ]
 
 
 def body_of(kind: type) -> type[Operation]:
     """An operation whose request body is a ``kind``."""
-    schema = _inlined(kind)
 
     @dataclass
     class WithBody(Operation):
+        body: ClassVar[type] = kind
+
         def __post_init__(self) -> None:
-            media: Any = {"application/json": {"schema": schema}}
-            self.request_body = RequestBody(content=media, required=True)
+            self.request_body = RequestBody(content=_json_of(kind), required=True)
 
     return WithBody
 
@@ -61,9 +71,6 @@ def plain_operation(body: type, answer: type, parameters: dict[str, str]) -> typ
         {"name": name, "in": place, "schema": {"type": "string"}, "required": place == "path"}
         for name, place in parameters.items()
     ]
-    media: Any = {
-        "application/json": {"schema": {"$ref": f"#/components/schemas/{answer.__name__}"}}
-    }
 
     @dataclass
     class Plain(body_of(body)):  # type: ignore[misc]
@@ -71,56 +78,60 @@ def plain_operation(body: type, answer: type, parameters: dict[str, str]) -> typ
             super().__post_init__()
             self.parameters = described
             for response in self.responses.values():
-                response.content = media
+                response.content = _json_of(answer)
 
     return Plain
 
 
+def _json_of(kind: type) -> Any:
+    """Content that is JSON of this kind."""
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}
+
+
+def operation_id(handler: HTTPRouteHandler, _: Any, __: Any) -> str:
+    """The name of an operation in clients that are generated: that of the function here."""
+    return handler.handler_name
+
+
 def document_of(app: Litestar) -> dict[str, Any]:
-    """The document, with the errors of every operation, and answers as they are encoded."""
+    """The document, with the errors of every operation, and messages as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
+    handlers = _handlers(app)
+    bodies = {body for each in handlers.values() if (body := _body(each)) is not None}
     _, components = msgspec.json.schema_components(
-        _ANSWERS, ref_template="#/components/schemas/{name}"
+        [*_ANSWERS, *sorted(bodies, key=lambda kind: kind.__name__)],
+        ref_template="#/components/schemas/{name}",
     )
-    document["components"]["schemas"] |= components
-    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    refusal = {"description": "Refused", "content": {"application/json": problem}}
-    roles = _roles(app)
+    document["components"]["schemas"] = components
+    refusal = {"description": "Refused", "content": _json_of(Problem)}
     for place, path in document["paths"].items():
         for method, operation in path.items():
-            role = roles[place, method.upper()]
+            role = needed_role(handlers[place, method.upper()])
             operation["security"] = [{"key": []}]
             operation["description"] = f"{operation['description']} Role: {role}."
             operation["responses"].pop("400", None)
             operation["responses"] |= {"4XX": refusal, "503": refusal}
+    (table,) = document["paths"]["/v1/policies/{policy}/export"]["get"]["responses"]["200"][
+        "content"
+    ].values()
+    table["schema"] = {"type": "string", "format": "binary"}  # as generators of clients know it
     create = document["paths"]["/v1/policies"]["post"]["responses"]
     create["200"] = create["201"] | {"description": "It is there already"}
     return document
 
 
-def _roles(app: Litestar) -> dict[tuple[str, str], str]:
-    """The role that each route needs, by path and method."""
+def _handlers(app: Litestar) -> dict[tuple[str, str], HTTPRouteHandler]:
+    """The handlers of the interface, by path and method."""
     return {
-        (route.path_format, str(method)): role
+        (route.path_format, str(method)): handler
         for route in app.routes
         if isinstance(route, HTTPRoute)
         for handler in route.route_handlers
         for method in handler.http_methods
-        if (role := needed_role(handler)) is not None
+        if needed_role(handler) is not None
     }
 
 
-def _inlined(kind: type) -> Any:
-    """The JSON schema of a struct, with what it refers to put in place."""
-    (schema,), components = msgspec.json.schema_components([kind], ref_template="{name}")
-
-    def put(node: Any) -> Any:
-        if isinstance(node, dict):
-            if "$ref" in node:
-                return put(components[node["$ref"]])
-            return {key: put(value) for key, value in node.items() if key != "discriminator"}
-        if isinstance(node, (list, tuple)):
-            return [put(item) for item in node]
-        return node
-
-    return put(schema)
+def _body(handler: HTTPRouteHandler) -> type | None:
+    """What the handler's request body is, as :func:`body_of` was told."""
+    return getattr(handler.operation_class, "body", None)

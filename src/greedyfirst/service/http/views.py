@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from greedyfirst.policies.greedy_first import ArmDiversity, DiversityReport
+from greedyfirst.service.http.control_view import control_view
 from greedyfirst.service.http.messages import (
     ArmDiversityView,
     ArmView,
@@ -17,16 +16,16 @@ from greedyfirst.service.http.messages import (
     PolicyView,
     StarvingArm,
 )
-from greedyfirst.service.log.entries import Entry, encode
-from greedyfirst.service.log.events import Imported
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.state.deployment import Deployment
+from greedyfirst.service.state.protocol import shown
 from greedyfirst.service.state.reports import report_of
 
 
 def policy_view(deployment: Deployment) -> PolicyView:
     """A policy and how it stands."""
     report = report_of(deployment)
-    counts = deployment.counts
+    counts, control = deployment.counts, deployment.control
     mode: Any = report.mode
     return PolicyView(
         name=deployment.name,
@@ -39,7 +38,7 @@ def policy_view(deployment: Deployment) -> PolicyView:
             ArmView(name=arm.name, pulls=arm.pulls, in_use=not arm.dropped) for arm in report.arms
         ),
         decisions=deployment.agent.decisions,
-        joined=deployment.agent.joined,
+        joined=deployment.agent.joined + (0 if control is None else control.learned),
         pending=len(deployment.pending),
         late=counts.late,
         defaulted=counts.defaulted,
@@ -63,6 +62,8 @@ def policy_view(deployment: Deployment) -> PolicyView:
             for part, held in parts.items()
         ),
         mismatches=deployment.mismatches,
+        not_learned=0 if control is None else control.not_learned,
+        control=control_view(deployment),
     )
 
 
@@ -121,8 +122,4 @@ def diversity_view(deployment: Deployment) -> DiversityView:
 
 def audit_entry(entry: Entry) -> AuditEntry:
     """An entry of the audit list; imported rows are only counted."""
-    event = entry.event
-    shown: dict[str, Any] = msgspec.json.decode(encode(event))
-    if isinstance(event, Imported):
-        shown["rows"] = len(event.rows)
-    return AuditEntry(number=entry.seq, at=entry.at, event=shown)
+    return AuditEntry(number=entry.seq, at=entry.at, event=shown(entry))

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from greedyfirst.files.atomic_write import atomic_write
+from greedyfirst.files.outputs import check_free
 from greedyfirst.service.log.entries import Head
 from greedyfirst.service.log.read_only import reading
 from greedyfirst.service.log.sqlite_file import disk, make_tables
@@ -25,8 +26,7 @@ def back_up(path: Path, target: Path, *, force: bool = False) -> Head:
     """
     if target.exists() and target.samefile(path):
         raise ValueError(f"{target} is the log itself; take another name")
-    if target.exists() and not force:
-        raise ValueError(f"{target} is there already; take another name, or --force")
+    check_free([target], force=force)
     with reading(path) as source, new_file(target) as temporary:
         copy(source, temporary)
         with reading(temporary) as copied:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from greedyfirst.service.log.events import (
     Rewarded,
     Status,
 )
+from greedyfirst.service.log.log import ReadableLog
 
 
 class CorrectionView(Struct, frozen=True, kw_only=True):
@@ -57,10 +59,22 @@ class DecisionView(Struct, frozen=True, kw_only=True):
     eligible_arms: tuple[str, ...] | None
     rewards: tuple[RewardView, ...]
     status: Status
-    #: What the model learned from it, None if nothing (yet).
+    #: The reward that counts, which the model learned, None if there is none (yet). A policy does
+    #: not learn from its control group unless it was asked to.
     learned: float | None
     #: The context and what follows from it are empty then.
     erased: ErasureView | None = None
+
+
+def decision_views(
+    log: ReadableLog, policy: str, *, summed: bool, last: int | None = None
+) -> Iterator[tuple[Entry, DecisionView]]:
+    """All decisions of a deployment in order, as they stand after entry ``last``."""
+    end = log.last()[0] if last is None else last
+    for entry in log.read(policy, before=end + 1):
+        if entry.kind == "decided" and entry.step is not None:
+            about = [each for each in log.about(policy, entry.step) if each.seq <= end]
+            yield entry, decision_view(about, summed=summed)
 
 
 def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:

@@ -13,9 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from greedyfirst.agent import Mode
+from greedyfirst.evaluation.control import Group
 from greedyfirst.policies.greedy_first.report import Measure
 from greedyfirst.service.state.answers import AnswerName
-from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
+from greedyfirst.service.state.policy_description import PolicyDescription
+from greedyfirst.service.state.specification import Features, Specification
 
 Value = float | int | str | bool
 
@@ -34,6 +36,8 @@ class Created(Event, frozen=True, kw_only=True, tag="created"):
     asked: PolicyDescription | None = None
     #: The name of the key that was used for it, None where none was needed.
     who: str | None = None
+    #: The releases of this package, NumPy and numba that made it; None in older logs.
+    release: dict[str, str] | None = None
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -44,8 +48,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     arm: str
     #: "greedy"; "explored" if the arm was being explored because it starves; "forced" (an initial
     #: pull or forced sample); "fallback" while all arms are explored; "policy" for policies that
-    #: explore by themselves.
-    mode: Mode
+    #: explore by themselves; "control" if current practice decided.
+    mode: Mode | Literal["control"]
     #: Its number among the policy's decisions.
     step: int
     #: Seconds since 1970.
@@ -64,6 +68,12 @@ class Decision(Struct, frozen=True, kw_only=True):
     propensity: float | None = None
     #: Features whose values were outside their plausible range: the reward will be held.
     held: tuple[str, ...] = ()
+    #: Which group of a comparison it is in; None where the policy has no control share, or where
+    #: current practice was not allowed and the decision is left out.
+    group: Group | None = None
+    #: Of each arm that might have been taken: the probability with which it was; empty in older
+    #: logs.
+    propensities: dict[str, float] = {}
 
 
 class Decided(Event, frozen=True, kw_only=True, tag="decided"):
@@ -74,6 +84,8 @@ class Decided(Event, frozen=True, kw_only=True, tag="decided"):
     answer: Decision
     #: Whether the person's features, and what follows from them, were erased from it.
     erased: bool = False
+    #: In the control group: its number among the decisions of the control's policy, if it has one.
+    control_step: int | None = None
 
 
 class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_view
-from greedyfirst.service.log.events import Created, SchemaChanged
+from greedyfirst.service.log.decision_view import DecisionView, RewardView, decision_views
+from greedyfirst.service.log.events import ArmAdded, Created, SchemaChanged
 from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state.specification import Feature, NumericFeature
 from greedyfirst.tables.columns import level_of
@@ -35,6 +35,7 @@ _COLUMNS = [
     ("arm", pa.string()),
     ("eligible_arms", pa.list_(pa.string())),
     ("mode", pa.string()),
+    ("group", pa.string()),
     ("propensity", pa.float64()),
     ("model_version", pa.int64()),
     ("schema_version", pa.int64()),
@@ -54,17 +55,20 @@ _COLUMNS = [
 def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
     """Write all decisions of a deployment, a few thousand at a time."""
     numeric: dict[str, bool] = {}  # in every version of the schema
+    arms: list[str] = []
     summed = False
     for entry in log.audit(policy, limit=10**6):
-        if entry.kind not in ("created", "schema_changed"):
+        if entry.kind not in ("created", "schema_changed", "arm_added"):
             continue
         event = entry.event
         features: tuple[Feature, ...] = ()
         if isinstance(event, SchemaChanged):
             features = event.schema.features
         elif isinstance(event, Created):
-            features = event.specification.features
+            features, arms = event.specification.features, [*event.specification.arms, *arms]
             summed = event.specification.rewards == "sum"
+        elif isinstance(event, ArmAdded):
+            arms.insert(0, event.arm)  # the newest come first
         for feature in features:
             is_number = isinstance(feature, NumericFeature)
             numeric[feature.name] = numeric.get(feature.name, True) and is_number
@@ -72,10 +76,11 @@ def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
         (f"context.{name}", pa.float64() if numeric[name] else pa.string())
         for name in sorted(numeric)
     ]
-    schema = pa.schema([*_COLUMNS, *contexts])
+    chances = [(f"propensity.{arm}", pa.float64()) for arm in arms]
+    schema = pa.schema([*_COLUMNS, *chances, *contexts])
     with pq.ParquetWriter(path, schema) as writer:
         rows = []
-        for row in _rows(log, policy, numeric, summed):
+        for row in _rows(log, policy, arms, numeric, summed):
             rows.append(row)
             if len(rows) == _ROWS:
                 writer.write_table(pa.Table.from_pylist(rows, schema))
@@ -84,13 +89,12 @@ def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
 
 
 def _rows(
-    log: ReadableLog, policy: str, numeric: dict[str, bool], summed: bool
+    log: ReadableLog, policy: str, arms: list[str], numeric: dict[str, bool], summed: bool
 ) -> Iterator[dict[str, Any]]:
-    for entry in log.read(policy):
-        if entry.kind != "decided" or entry.step is None:
-            continue
-        view = decision_view(log.about(policy, entry.step), summed=summed)
-        row = _row(view)
+    for _, view in decision_views(log, policy, summed=summed):
+        row, chances = _row(view), view.answer.propensities
+        for arm in arms if chances else ():
+            row[f"propensity.{arm}"] = chances.get(arm, 0.0)
         for name, value in view.context.items():
             row[f"context.{name}"] = float(value) if numeric[name] else level_of(value)
         yield row

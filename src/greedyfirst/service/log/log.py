@@ -36,6 +36,9 @@ class ReadableLog(Protocol):
     def audit(self, policy: str, before: int | None = None, limit: int = 100) -> list[Entry]:
         """The newest entries that are not the daily work, newest first."""
 
+    def decisions_before(self, policy: str, seq: int | None) -> int:
+        """How many decisions a deployment had made before entry ``seq``; None for all."""
+
     def policies(self) -> list[Entry]:
         """The entries that created deployments."""
 

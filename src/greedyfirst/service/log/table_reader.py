@@ -125,6 +125,15 @@ class TableReader(ABC):
             (policy, before or _END, limit),
         )
 
+    def decisions_before(self, policy: str, seq: int | None) -> int:
+        """The number of the last decision before entry ``seq``."""
+        found = self.rows(
+            "SELECT step FROM entries WHERE policy = ? AND seq < ? AND kind = 'decided' "
+            "ORDER BY seq DESC LIMIT 1",
+            (policy, seq or _END),
+        )
+        return int(found[0][0]) if found else 0
+
     def policies(self) -> list[Entry]:
         """The entries that created deployments."""
         # In the order of the index, which SQLite then takes instead of reading the whole log.

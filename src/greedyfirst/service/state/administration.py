@@ -112,9 +112,13 @@ def _reinstate(deployment: Deployment, reinstated: ArmReinstated) -> None:
 def _add_arm(deployment: Deployment, added: ArmAdded) -> None:
     if added.arm in deployment.agent.arm_names:
         raise ConflictError(f"policy {deployment.name} has an arm {added.arm!r} already")
+    agents = deployment.agents
     check_size(deployment.agent.n_arms + 1, deployment.agent.n_features)
     try:
-        deployment.agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
+        for agent in agents:  # all of them or none
+            agent.policy.options(agent.n_arms + 1, agent.n_features)
+        for agent in agents:
+            agent.add_arm(added.arm, initial_pulls=added.initial_pulls)
     except ValueError as error:
         raise InvalidError(str(error)) from None
 

@@ -26,10 +26,12 @@ from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
 from greedyfirst.service.state.alarm_record import AlarmRecord
 from greedyfirst.service.state.amendments import Amendments
+from greedyfirst.service.state.control_group import ControlGroup
 from greedyfirst.service.state.history import History
+from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.ranges import LEAST, MOST, outside
 from greedyfirst.service.state.run_state import Standing
-from greedyfirst.service.state.specification import Features, PolicyDescription, Specification
+from greedyfirst.service.state.specification import Features, Specification
 from greedyfirst.tables import Schema
 from greedyfirst.validation import FloatArray
 
@@ -91,6 +93,7 @@ class Deployment:
         self.amendments = Amendments()
         self.counts = Counts()
         self.history = History()
+        self.control = ControlGroup.begin(self.specification, self.agent.seed, self.encoding)
         self.alarms = AlarmRecord()
         self.standing = Standing()
         #: The newest report of its diversity, with the model's version then: a cache.
@@ -126,6 +129,12 @@ class Deployment:
         return self.specification.name
 
     @property
+    def agents(self) -> list[Agent]:
+        """The policy's agent, and that of current practice where the control share has one."""
+        practice = None if self.control is None else self.control.agent
+        return [self.agent] if practice is None else [self.agent, practice]
+
+    @property
     def open_alarms(self) -> dict[str, events.Alarmed]:
         """The alarms that nobody has answered yet, by arm."""
         return self.alarms.open
@@ -151,27 +160,41 @@ class Deployment:
         except ValueError as error:
             sentence = str(error).replace("eligible must", "eligible_arms must", 1)
             raise InvalidError(sentence) from None
-        step, name = agent.decisions, self.specification.name
+        chances, group, control_step, in_control = agent.propensities, None, None, False
+        if self.control is not None:
+            group, chances, taken, control_step = self.control.draw(agent, encoded, eligible)
+            in_control = taken is not None
+            chosen = chosen if taken is None else taken
+        each, names = chances.tolist(), agent.arm_names
+        step, arm = agent.decisions, names[chosen]
         self.pending.add(step, at)
         if held:
             self.dubious[step] = held
         answer = Decision(
             decision_id=self.decision_id(step),
-            policy=name,
-            arm=agent.arm_names[chosen],
-            mode=agent.mode,
+            policy=self.specification.name,
+            arm=arm,
+            mode="control" if in_control else agent.mode,
             step=step,
             at=at,
             model_version=self.model_version,
             schema_version=self.schema_version,
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
-            explored_arms=self._explored(eligible),
-            propensity=agent.propensity,
+            explored_arms=() if in_control else self._explored(eligible),
+            propensity=each[chosen],
             held=held,
+            group=group,
+            propensities={arm: 1.0}
+            if each[chosen] == 1.0
+            else {name: chance for name, chance in zip(names, each, strict=True) if chance},
         )
-        arms = None if eligible is None else tuple(eligible)
-        return Decided(context=context, eligible_arms=arms, answer=answer)
+        return Decided(
+            context=context,
+            eligible_arms=None if eligible is None else tuple(eligible),
+            answer=answer,
+            control_step=control_step,
+        )
 
     def _explored(self, eligible: Sequence[str] | None) -> tuple[str, ...]:
         """The arms that the decision just made explored, of those that were eligible."""
@@ -193,9 +216,7 @@ class Deployment:
     def encode_past(self, context: dict[str, Any]) -> FloatArray:
         """A logged context, perhaps of an earlier schema, as numbers of the current one."""
         if self.schema_version > 1:
-            known = {feature.name for feature in self.encoding.features}
-            filled = self.backfill | context
-            context = {name: value for name, value in filled.items() if name in known}
+            context = fitted(self.schema, self.backfill, context)
         return _encoded(self.schema, context)
 
     def overdue(self, at: float) -> bool:
@@ -209,6 +230,8 @@ class Deployment:
         """A decision has its reward, or its wait is over."""
         self.pending.remove(step)
         self.dubious.pop(step, None)
+        if self.control is not None:
+            self.control.counts.wait_no_more(step)
 
     def arm_number(self, arm: str) -> int:
         """The place of an arm among the agent's."""
@@ -224,6 +247,12 @@ class Deployment:
             how(arm)
         except ValueError:
             raise ConflictError(f"arm {arm!r} is the last one that is left") from None
+
+
+def fitted(schema: Schema, backfill: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+    """A context, perhaps of an earlier schema, with the features of this one."""
+    filled = backfill | context
+    return {item.name: filled[item.name] for item in schema.features if item.name in filled}
 
 
 def _encoded(schema: Schema, context: dict[str, Any]) -> FloatArray:

@@ -32,7 +32,9 @@ def erasure(
     view = decision_view(about, summed=deployment.specification.rewards == "sum")
     if view.erased is not None:
         raise ConflictError(f"decision {decided.answer.decision_id} has been erased already")
-    answer = replace(decided.answer, contributions={}, expected_rewards={}, held=())
+    answer = replace(
+        decided.answer, contributions={}, expected_rewards={}, propensities={}, held=()
+    )
     body = encode(replace(decided, context={}, answer=answer, erased=True))
     event = Erased(
         step=step,
@@ -63,6 +65,8 @@ def pass_over(deployment: Deployment, decided: Decided, at: float) -> None:
     step = decided.answer.step
     deployment.agent.decisions = step
     deployment.pending.add(step, at)
+    if deployment.control is not None:
+        deployment.control.pass_over(decided)
     if decided.answer.held:
         deployment.dubious[step] = decided.answer.held
     deployment.not_recomputed += 1

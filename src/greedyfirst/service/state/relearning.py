@@ -87,6 +87,8 @@ def adopt(deployment: Deployment, cause: Cause, successor: Deployment, at: float
     """Take over what :func:`relearned` made; the new alarms."""
     book(deployment, cause)
     deployment.agent, deployment.history = successor.agent, successor.history
+    if deployment.control is not None and successor.control is not None:
+        deployment.control.adopt(successor.control)
     return _take_over_alarms(deployment, successor.open_alarms, at)
 
 
@@ -139,6 +141,8 @@ def _apply_again(
     match event:
         case Decided():
             successor.agent.decisions = event.answer.step
+            if successor.control is not None:
+                successor.control.number(event)
             waiting[event.answer.step] = Waiting(event, {})
         case Rewarded() if event.outcome != "late":
             waiting[event.step].parts[event.part] = event.value
@@ -171,7 +175,7 @@ def _learn(
     value = successor.amendments.learned(step, parts) if parts else default
     if value is not None and step not in successor.amendments.erased:
         context = _encoded(successor, decided.context)
-        rewards.learn(successor, context, decided.answer.arm, value, step, at)
+        rewards.learn_decided(successor, decided, context, value, at)
 
 
 def _encoded(successor: Deployment, context: dict[str, Any]) -> FloatArray:

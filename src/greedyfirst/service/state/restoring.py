@@ -138,13 +138,17 @@ def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
 
 
 def _as_logged(made: Decision, logged: Decision) -> Decision:
-    """A decision made again, with the logged propensity if it is that.
+    """A decision made again, with the logged propensities if they are those.
 
-    Release 0.1 had none, and processors differ in the last digits of an integral.
+    Older releases had none, and processors differ in the last digits of an integral.
     """
     known, found = logged.propensity, made.propensity or 0.0
     if known is None or abs(known - found) <= SAME_PROPENSITY:
-        return replace(made, propensity=known)
+        made = replace(made, propensity=known)
+    arms = {*logged.propensities} | {*made.propensities}
+    apart = (logged.propensities.get(arm, 0.0) - made.propensities.get(arm, 0.0) for arm in arms)
+    if not logged.propensities or all(abs(each) <= SAME_PROPENSITY for each in apart):
+        made = replace(made, propensities=logged.propensities)
     return made
 
 

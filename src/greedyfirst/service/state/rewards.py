@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from greedyfirst.links.link import check_rewards
+from greedyfirst.policies.policy import FOREIGN
 from greedyfirst.service.errors import ConflictError, InvalidError, NotFoundError
 from greedyfirst.service.log.events import AnyEvent, Decided, Expired, Rewarded
 from greedyfirst.service.state import alarms
@@ -85,11 +86,12 @@ def _check_same(deployment: Deployment, known: Rewarded, value: float) -> None:
 
 
 def check_reward(deployment: Deployment, value: float) -> None:
-    """Refuse what the policy's model cannot learn."""
-    try:
-        check_rewards("value", deployment.agent.policy.reward_link(), value)
-    except ValueError as error:
-        raise InvalidError(str(error)) from None
+    """Refuse what the policy's model cannot learn, or that of current practice."""
+    for agent in deployment.agents:
+        try:
+            check_rewards("value", agent.policy.reward_link(), value)
+        except ValueError as error:
+            raise InvalidError(str(error)) from None
 
 
 def apply_reward(deployment: Deployment, rewarded: Rewarded, at: float) -> list[AnyEvent]:
@@ -181,9 +183,24 @@ def learn_decision(deployment: Deployment, step: int, value: float, at: float) -
     if decided.erased:
         deployment.lacking.add(step)
     if deployment.lacking:
-        deployment.model_version += 1
+        control = deployment.control
+        deployment.model_version += control is None or control.learns_from(decided)
         return []
     encoded = deployment.encode_past(decided.context)
+    return learn_decided(deployment, decided, encoded, value, at)
+
+
+def learn_decided(
+    deployment: Deployment, decided: Decided, encoded: FloatArray, value: float, at: float
+) -> list[AnyEvent]:
+    """Learn the reward of this decision, of a control group only if that was asked for."""
+    control, step = deployment.control, decided.answer.step
+    if control is not None:
+        control.learn(decided, encoded, value)
+        if not control.learns_from(decided):
+            return []
+        if decided.answer.group == "control":
+            step = FOREIGN
     return learn(deployment, encoded, decided.answer.arm, value, step, at)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -11,11 +11,12 @@ from msgspec import Meta, Struct
 from greedyfirst.agent import Agent
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
-from greedyfirst.policies.description import as_in_release_0_1, describe, from_description
+from greedyfirst.policies.description import as_in_release_0_1
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.state import ranges
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
 from greedyfirst.service.state.names import READABLE, check_readable
+from greedyfirst.service.state.policy_description import Control, PolicyDescription
 from greedyfirst.service.state.ranges import Amount, FeatureRange, Outside, RewardRange
 from greedyfirst.tables import Schema
 from greedyfirst.tables.features import Categorical, Numeric
@@ -142,16 +143,6 @@ class Features(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, features=features)
 
 
-class PolicyDescription(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A policy of the library by its name, with its options.
-
-    Options that a request leaves out are recorded as they are in the release that it was sent to.
-    """
-
-    policy: str = "GreedyFirst"
-    options: dict[str, Any] = {}
-
-
 class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that is fixed when a policy is created."""
 
@@ -170,6 +161,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reward_range: RewardRange | None = None
     #: What happens when an arm's samples are not diverse enough; "hold" leaves it to a person.
     on_alarm: AnswerName = LEAVE_OPEN
+    #: A random share of decisions for current practice, which the policy is compared with.
+    control: Control | None = None
     #: All randomness; a fresh one is taken and recorded if it is not given.
     seed: Seed | None = None
 
@@ -196,12 +189,17 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 'rewards="sum" needs a reward_wait: the seconds after which they are summed'
             )
         self._check_range()
-        policy = self.made_policy()
+        policies = [self.made_policy()]
+        if self.control is not None:
+            self.control.check(self.arms)
+            if self.control.policy is not None:
+                policies.append(self.control.policy.made())
         if self.default_reward is not None:
-            try:
-                check_rewards("default_reward", policy.reward_link(), self.default_reward)
-            except ValueError as error:
-                raise InvalidError(str(error)) from None
+            for policy in policies:
+                try:
+                    check_rewards("default_reward", policy.reward_link(), self.default_reward)
+                except ValueError as error:
+                    raise InvalidError(str(error)) from None
 
     def _check_range(self) -> None:
         """Refuse a range of rewards that nothing is in, or not the default."""
@@ -217,32 +215,38 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             )
 
     def written_out(self) -> Specification:
-        """The same, with every option of its policy: no later default can change what it means."""
-        policy = self._policy(msgspec.to_builtins(self.policy))
-        try:
-            described = msgspec.json.decode(msgspec.json.encode(describe(policy)))
-        except TypeError as error:
-            raise InvalidError(
-                f"policy {self.policy.policy} has an option that JSON cannot hold: {error}"
-            ) from None
-        described["options"].pop("on_alarm", None)
-        if self._policy(described) != policy:
+        """The same, with every option of its policies: no later default can change its meaning."""
+        policy = self._answering(self.policy)
+        described = self.policy.written_out(policy).without_answer()
+        if self._answering(described) != policy:
             raise InvalidError(f"policy {self.policy.policy} has an option that JSON cannot hold")
-        return msgspec.structs.replace(self, policy=PolicyDescription(**described))
+        control = None if self.control is None else self.control.written_out()
+        return msgspec.structs.replace(self, policy=described, control=control)
 
     def made_policy(self) -> Policy:
         """The policy itself, answering alarms as ``on_alarm`` says.
 
         A log of release 0.1 may leave options out: they are those of that release.
         """
-        return self._policy(as_in_release_0_1(msgspec.to_builtins(self.policy)))
+        return self._answering(
+            PolicyDescription(**as_in_release_0_1(msgspec.to_builtins(self.policy)))
+        )
 
     def made_agent(self, seed: int, encoding: Features) -> Agent:
         """The agent before its first decision, with these features."""
+        return self._agent(self.made_policy(), seed, encoding)
+
+    def made_control_agent(self, seed: int, encoding: Features) -> Agent | None:
+        """The same of the control share's policy; None where there is none."""
+        if self.control is None or self.control.policy is None:
+            return None
+        return self._agent(self.control.policy.made(), seed, encoding)
+
+    def _agent(self, policy: Policy, seed: int, encoding: Features) -> Agent:
         feature_names = encoding.schema().feature_names
         check_size(len(self.arms), len(feature_names))
         return Agent(
-            self.made_policy(),
+            policy,
             n_arms=len(self.arms),
             n_features=len(feature_names),
             seed=seed,
@@ -250,28 +254,11 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             feature_names=feature_names,
         )
 
-    def _policy(self, description: dict[str, Any]) -> Policy:
-        """The policy of a description; an error says what is wrong with it."""
-        if "on_alarm" in description["options"]:
+    def _answering(self, description: PolicyDescription) -> Policy:
+        """The policy of a description, which answers alarms as ``on_alarm`` says."""
+        if "on_alarm" in description.options:
             raise InvalidError("on_alarm is a field of the policy's own, not one of policy.options")
-        _check_numbers(description)
         try:
-            policy = from_description(description).answering(self.on_alarm)
+            return description.made().answering(self.on_alarm)
         except ValueError as error:
             raise InvalidError(str(error)) from None
-        if policy.needs_truth():
-            raise InvalidError(
-                f"policy {self.policy.policy} must know the truth, which no service does"
-            )
-        return policy
-
-
-def _check_numbers(option: Any) -> None:
-    """Refuse whole numbers in options that kernels could not count with."""
-    if isinstance(option, dict):
-        for value in option.values():
-            _check_numbers(value)
-    elif isinstance(option, int) and abs(option) > 2**53:
-        raise InvalidError(
-            f"policy.options must have numbers of at most 2^53 in size, got {option}"
-        )

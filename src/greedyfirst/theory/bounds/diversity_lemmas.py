@@ -26,6 +26,12 @@ def diversity_from_symmetry(*, a: float, b: float, moment: float, sharp: bool = 
     sharp
         aλ/(a+b) instead, which holds too and is attained: of x and -x one is always kept, and the
         rarer one has at least a/(a+b) of their joint mass.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import diversity_from_symmetry
+    >>> diversity_from_symmetry(a=1.0, b=1.0, moment=0.5)
+    0.25
     """
     with required_by(SYMMETRY):
         a = number("a", a, above=0)
@@ -35,7 +41,14 @@ def diversity_from_symmetry(*, a: float, b: float, moment: float, sharp: bool = 
 
 
 def half_space_probability(*, lambda0: float, x_max: float) -> float:
-    """Lemma 3: P[x'u ≥ 0] is at least λ₀/x_max² for every u, so greedy plays both of two arms."""
+    """Lemma 3: P[x'u ≥ 0] is at least λ₀/x_max² for every u, so greedy plays both of two arms.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import half_space_probability
+    >>> half_space_probability(lambda0=0.5, x_max=2.0)
+    0.125
+    """
     with required_by(BOUNDED):
         x_max = number("x_max", x_max, above=0)
     with required_by(DIVERSITY):
@@ -60,6 +73,16 @@ def lacking_diversity_probability(inputs: RegretInputs, t: int, *, sharp: bool =
         Rounds played.
     sharp
         With the exponent that the proof gives when corrected: `RegretInputs.sharp_c1` for C₁.
+
+    Examples
+    --------
+    >>> import math
+    >>> from greedyfirst.theory import RegretInputs, lacking_diversity_probability
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> chance = lacking_diversity_probability(inputs, 1000)
+    >>> math.isclose(chance, 2 * math.exp(-0.1 / 40 * 1000))
+    True
     """
     inputs.require_two_arms("Lemma 4")
     inputs.require_diversity()

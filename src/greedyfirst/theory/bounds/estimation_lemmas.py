@@ -35,6 +35,16 @@ def estimate_failure_probability(
     ------------------------
     Definition 1 asks for E[exp(τZ)] ≤ exp(τ²σ²/2) at τ > 0 only. The lemma bounds both tails, and
     needs it at every τ.
+
+    Examples
+    --------
+    >>> import math
+    >>> from greedyfirst.theory import estimate_failure_probability
+    >>> chance = estimate_failure_probability(
+    ...     error=1.0, eigenvalue=10.0, pulls=10, n_features=1, sigma=1.0, x_max=1.0
+    ... )
+    >>> math.isclose(chance, 2 * math.exp(-(10**2) / (2 * 10)))
+    True
     """
     error = number("error", error, above=0)
     eigenvalue = number("eigenvalue", eigenvalue, above=0)
@@ -73,6 +83,16 @@ def generalized_estimate_failure_probability(
         The bound of ‖β‖.
     error, eigenvalue, pulls, n_features, sigma, x_max
         As for `estimate_failure_probability`.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import generalized_estimate_failure_probability
+    >>> chance = generalized_estimate_failure_probability(
+    ...     link="logistic", error=1.0, eigenvalue=1000.0, pulls=1000, n_features=1, sigma=0.5,
+    ...     x_max=1.0, b_max=1.0,
+    ... )
+    >>> bool(0 < chance < 1e-6)
+    True
     """
     error = number("error", error, above=0)
     slope = _slope(link, "Corollary 4", error, x_max, b_max)
@@ -109,6 +129,16 @@ def generalized_error_bound(
     -------
     float
         The bound; infinite where the noise exceeds θ·m_θ, and the lemma says nothing.
+
+    Examples
+    --------
+    The slope of the identity is 1, so the bound is that of least squares:
+
+    >>> from greedyfirst.theory import generalized_error_bound
+    >>> generalized_error_bound(
+    ...     link="identity", least_squares_noise=0.1, radius=0.5, x_max=1.0, b_max=1.0
+    ... )
+    0.1
     """
     noise = number("least_squares_noise", least_squares_noise, at_least=0)
     radius = number("radius", radius, above=0)

@@ -59,6 +59,14 @@ class SuccessInputs:
         so the traces of their matrices add up to at most E‖x‖².
     n_suboptimal : int
         |K_sub|, arms that are never best.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs
+    >>> inputs = SuccessInputs(n_arms=3, n_features=2, initial_pulls=5, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2, n_suboptimal=1)
+    >>> inputs.n_optimal
+    2
     """
 
     n_arms: int
@@ -170,6 +178,15 @@ def failure_terms(
         ``"printed"`` or ``"proved"``.
     greedy_first
         True for L', False for L.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs, failure_terms
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> terms = failure_terms(inputs, survivor=0.9, gamma=0.5, delta=1.0, rounds=100)
+    >>> len(terms), round(next(iter(terms.values())), 6)  # the first is 1 - 0.9²
+    (5, 0.19)
     """
     survivor = number("survivor", survivor, at_least=0, at_most=1)
     with required_by("Theorem 2: the infimum is over γ in (0, 1), δ > 0 and p ≥ Km + 1"):

@@ -13,7 +13,17 @@ from greedyfirst.validation import number, whole_number
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyFirstRegret:
-    """The regret bound of Theorem 3."""
+    """The regret bound of Theorem 3.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, greedy_first_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> regret = greedy_first_regret(inputs, t0=10, ols_bandit_coefficient=5.0)
+    >>> regret.t0, regret.trivial_bound
+    (10, 2000.0)
+    """
 
     inputs: RegretInputs
     t0: int
@@ -62,6 +72,15 @@ def greedy_first_regret(
       summed over l, each *pair* of arms may add C₀κ. For K = 2 both factors are 1. Contexts near
       the three rays between the arms of Example 1 reach 3 C₀κ.
     - t₀ + 1 for its t₀: round t₀+1 is decided before the first test.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, greedy_first_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> regret = greedy_first_regret(inputs, t0=10, ols_bandit_coefficient=5.0)
+    >>> regret.constant  # 2(t₀ + 1) x_max b_max
+    22.0
     """
     t0 = whole_number("t0", t0, at_least=1)
     fallback = number("ols_bandit_coefficient", ols_bandit_coefficient, at_least=0)
@@ -92,6 +111,16 @@ def switch_probability(inputs: RegretInputs, *, t0: int, sharp: bool = False) ->
 
     With ``sharp`` the geometric series is summed exactly, with the corrected exponent of Lemma 4
     (`RegretInputs.sharp_c1`). The printed δ exceeds 1 for small t₀; here it is at most 1.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, switch_probability
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> switch_probability(inputs, t0=10)  # nothing is promised so early
+    1.0
+    >>> bool(switch_probability(inputs, t0=10_000) < 1e-6)
+    True
     """
     t0 = whole_number("t0", t0, at_least=1)
     inputs.require_two_arms("this part of Theorem 3")

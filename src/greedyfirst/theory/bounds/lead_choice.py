@@ -23,7 +23,19 @@ from greedyfirst.validation import whole_number, wrong
 
 @dataclass(frozen=True, kw_only=True)
 class LeadChoice:
-    """The best h of a grid, and the bound with it."""
+    """The best h of a grid, and the bound with it.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import EigenvalueSample, ProblemConstants, choose_lead
+    >>> law = UniformBox(n_features=2)
+    >>> problem = ProblemConstants(contexts=law, arms=[[1.0, 0.0], [-1.0, 0.0]], n_samples=10_000)
+    >>> sample = EigenvalueSample.draw(law, rows=10, n_samples=2_000, seed=1)
+    >>> choice = choose_lead(problem, sample, sigma=0.001, n_candidates=5)
+    >>> choice.lead.optimal
+    (0, 1)
+    """
 
     lead: LeadEstimate
     success: SuccessProbability
@@ -34,7 +46,18 @@ class LeadChoice:
 def success_inputs(
     constants: ProblemConstants, lead: LeadEstimate, *, sigma: float, initial_pulls: int
 ) -> SuccessInputs:
-    """The inputs of Theorems 2 and 4 from estimated constants."""
+    """The inputs of Theorems 2 and 4 from estimated constants.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import ProblemConstants, success_inputs
+    >>> law = UniformBox(n_features=2)
+    >>> problem = ProblemConstants(contexts=law, arms=[[1.0, 0.0], [-1.0, 0.0]], n_samples=10_000)
+    >>> inputs = success_inputs(problem, problem.lead(0.2), sigma=0.1, initial_pulls=5)
+    >>> inputs.n_arms, inputs.n_features, inputs.h
+    (2, 2, 0.2)
+    """
     if not lead.holds:
         expected = (
             "one for which every arm leads by more than h on contexts that span R^d, or trails by "
@@ -80,6 +103,17 @@ def choose_lead(
     n_candidates
         Values of h tried, evenly spaced below the largest lead. They share the error probability
         of λ₁'s lower bound, so that the bound holds for the best one too.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import EigenvalueSample, ProblemConstants, choose_lead
+    >>> law = UniformBox(n_features=2)
+    >>> problem = ProblemConstants(contexts=law, arms=[[1.0, 0.0], [-1.0, 0.0]], n_samples=10_000)
+    >>> sample = EigenvalueSample.draw(law, rows=10, n_samples=2_000, seed=1)
+    >>> choice = choose_lead(problem, sample, sigma=0.001, n_candidates=5)
+    >>> bool(0 < choice.lead.h < problem.largest_lead())
+    True
     """
     if (lambda0 is None) != (t0 is None):
         raise wrong("lambda0 and t0", (lambda0, t0), "both given or both None")

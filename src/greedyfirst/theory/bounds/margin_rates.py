@@ -13,7 +13,16 @@ from greedyfirst.validation import number
 
 @dataclass(frozen=True, kw_only=True)
 class MarginRate:
-    """The rate of Corollary 1 and an explicit bound with it."""
+    """The rate of Corollary 1 and an explicit bound with it.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, margin_rate
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> margin_rate(inputs, alpha=0.5).exponent  # regret grows like T^((1-α)/2)
+    0.25
+    """
 
     inputs: RegretInputs
     alpha: float
@@ -42,6 +51,14 @@ def margin_rate(inputs: RegretInputs, *, alpha: float) -> MarginRate:
     -------------------------
     Its proof prints "+ P[…]" for a product with that probability. Its bound of the sum takes
     h₁ = ⌈√(3+α)⌉ and uses h² ≥ (3+α)h, which needs h ≥ 3+α; the sum is computed here instead.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, margin_rate
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> margin_rate(inputs, alpha=0.0).exponent  # √T
+    0.5
     """
     inputs.require_two_arms("Corollary 1")
     inputs.require_diversity()

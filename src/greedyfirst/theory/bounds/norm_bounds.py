@@ -28,6 +28,13 @@ def largest_norm(contexts: ContextDistribution) -> float | None:
     """A bound of ‖x‖ that holds for every context of the law; None if no bound is known.
 
     For a law of your own, register a function with ``largest_norm.register``.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBall
+    >>> from greedyfirst.theory import largest_norm
+    >>> largest_norm(UniformBall(n_features=3, radius=2.0))
+    2.0
     """
     return None
 

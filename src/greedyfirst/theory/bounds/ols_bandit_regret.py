@@ -69,6 +69,14 @@ class OLSBanditInputs:
         Forced samples of each arm in a block.
     n_suboptimal : int
         |K_sub|, arms that are never best.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import OLSBanditInputs
+    >>> inputs = OLSBanditInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                          margin_constant=1.0, lambda1=0.1, h=0.2)
+    >>> inputs.n_optimal, inputs.largest_regret
+    (2, 2.0)
     """
 
     n_arms: int = 2
@@ -131,7 +139,16 @@ class OLSBanditInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class OLSBanditRegret:
-    """The bound, and the parts that it is made of."""
+    """The bound, and the parts that it is made of.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import OLSBanditInputs, ols_bandit_regret
+    >>> inputs = OLSBanditInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                          margin_constant=1.0, lambda1=0.1, h=0.2)
+    >>> ols_bandit_regret(inputs.with_smallest_q()).is_logarithmic
+    True
+    """
 
     inputs: OLSBanditInputs
     #: By cause (`TERMS`); they add up to the bound.
@@ -167,6 +184,14 @@ def ols_bandit_regret(inputs: OLSBanditInputs) -> OLSBanditRegret:
     ------------------------
     The paper cites Theorem 2 of Bastani and Bayati (2020) for C_OB. This bound has the same
     assumptions and grows like log T too, with constants of its own.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import OLSBanditInputs, ols_bandit_regret
+    >>> inputs = OLSBanditInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                          margin_constant=1.0, lambda1=0.1, h=0.2)
+    >>> ols_bandit_regret(inputs).trivial_bound  # 2 x_max b_max T
+    2000.0
     """
     K, q, T = inputs.n_arms, inputs.q, inputs.horizon
     terms = dict.fromkeys(TERMS, 0.0)

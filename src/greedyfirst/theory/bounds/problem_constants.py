@@ -42,6 +42,17 @@ class MarginEstimate:
     ``narrowest`` are not evaluated. If the density of x'(β_i - β_j) is continuous at 0, as for the
     laws of §2.2, the ratio P/κ at ``narrowest`` is already close to its limit; so P/κ^α goes to 0
     with κ for α < 1, and for α > 1 it has no bound unless the density vanishes at 0.
+
+    Examples
+    --------
+    P[0 < 2|x| ≤ κ] = κ/2 for x uniform on [-1, 1], so C₀ = 1/2:
+
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import ProblemConstants
+    >>> law = UniformBox(n_features=1)
+    >>> margin = ProblemConstants(contexts=law, arms=[[1.0], [-1.0]], n_samples=100_000).margin()
+    >>> bool(abs(margin.value - 0.5) < 0.05), bool(margin.upper >= margin.value)
+    (True, True)
     """
 
     alpha: float
@@ -53,7 +64,18 @@ class MarginEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class LeadEstimate:
-    """Assumption 4 for one h: which arms are optimal, and λ₁."""
+    """Assumption 4 for one h: which arms are optimal, and λ₁.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox, WithIntercept
+    >>> from greedyfirst.theory import ProblemConstants
+    >>> law = WithIntercept(contexts=UniformBox(n_features=1))
+    >>> arms = [[0.0, 1.0], [0.0, -1.0], [-1.0, 0.0]]  # they pay x, -x and -1
+    >>> lead = ProblemConstants(contexts=law, arms=arms, n_samples=10_000).lead(0.2)
+    >>> lead.optimal, lead.suboptimal
+    ((0, 1), (2,))
+    """
 
     h: float
     #: K_opt: arms that lead by more than h on contexts that span R^d.
@@ -98,6 +120,15 @@ class ProblemConstants:
         The largest ‖β_i‖.
     x_max_is_certain : bool
         False where x_max is the largest norm drawn: the true one may be larger.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import ProblemConstants
+    >>> law = UniformBox(n_features=2)
+    >>> constants = ProblemConstants(contexts=law, arms=[[3.0, 4.0], [0.0, 1.0]], n_samples=10_000)
+    >>> constants.b_max, round(constants.x_max, 6), constants.x_max_is_certain
+    (5.0, 1.414214, True)
     """
 
     contexts: ContextDistribution

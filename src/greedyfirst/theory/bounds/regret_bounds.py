@@ -24,7 +24,16 @@ from greedyfirst.theory.bounds.round_regret import estimation_coefficient
 
 @dataclass(frozen=True, kw_only=True)
 class RegretBound:
-    """A regret bound and the constants and terms that it is made of."""
+    """A regret bound and the constants and terms that it is made of.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, greedy_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> greedy_regret(inputs).informative  # Theorem 1 promises nothing here
+    False
+    """
 
     inputs: RegretInputs
     #: C̄ of Theorem 1 (infinite for d = 1), C̄_μ of Proposition 1.
@@ -77,6 +86,14 @@ def greedy_regret(inputs: RegretInputs) -> RegretBound:
     The theorem multiplies the whole constant by C̄; its proof multiplies the part with C₀ only,
     and that is taken here (``printed_bound`` has the theorem's). At d = 1 the printed C̄ is
     infinite while C̄(log d)^{3/2} = 67/4 and bounds the sum it stands for.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, greedy_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.0,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> round(greedy_regret(inputs).bound, 6)  # without noise 160 b_max x_max³d/λ₀ + 2 x_max b_max
+    3202.0
     """
     inputs.require_two_arms("Theorem 1")
     inputs.require_diversity()
@@ -101,6 +118,14 @@ def generalized_linear_regret(inputs: RegretInputs, *, link: str) -> RegretBound
     Departure from the paper
     ------------------------
     As in Theorem 1 the statement multiplies everything by C̄_μ, the proof only the part with C₀.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, generalized_linear_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.5,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> round(generalized_linear_regret(inputs, link="logistic").lipschitz, 6)  # the largest slope
+    0.25
     """
     inputs.require_two_arms("Proposition 1")
     inputs.require_diversity()

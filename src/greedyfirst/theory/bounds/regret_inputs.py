@@ -33,6 +33,14 @@ class RegretInputs:
         C₀ of the margin condition (Assumption 2).
     lambda0 : float
         λ₀ of covariate diversity (Assumption 3), or of Greedy-First's test (Theorem 3).
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> inputs.largest_regret, inputs.largest_diversity  # 2 x_max b_max, x_max²/(2d)
+    (2.0, 0.25)
     """
 
     n_arms: int = 2

@@ -40,6 +40,15 @@ def greedy_round_regret(inputs: RegretInputs, t: int, *, lacking: float | None =
     ------------------------
     K(K-1)/2 for its K-1 in the first term, the same for two arms: see
     :func:`~greedyfirst.theory.bounds.greedy_first_regret.greedy_first_regret`.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, greedy_round_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.5,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> first = greedy_round_regret(inputs, 2, lacking=0.0)
+    >>> round(first / greedy_round_regret(inputs, 101, lacking=0.0), 6)  # falls like 1/(t - 1)
+    100.0
     """
     factor = linear_factor(inputs.n_features)
     return _round_regret(inputs, t, factor, _lacking(inputs, t, lacking))
@@ -63,6 +72,15 @@ def generalized_round_regret(
     ------------------------
     The lemma prints its second term without L_μ, its proof with it. Where L_μ > 1 the printed one
     is too small.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import RegretInputs, generalized_round_regret
+    >>> inputs = RegretInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.5,
+    ...                       margin_constant=1.0, lambda0=0.1)
+    >>> early, late = (generalized_round_regret(inputs, t, link="logistic") for t in (10, 1000))
+    >>> early > late
+    True
     """
     formulas = proved_link(link, "Lemma 12")
     reach = inputs.x_max * inputs.b_max

@@ -29,6 +29,16 @@ def initial_estimate_failure(inputs: SuccessInputs, *, delta: float, survivor: f
         The constants.
     delta, survivor
         δ and θ.
+
+    Examples
+    --------
+    >>> import math
+    >>> from greedyfirst.theory import SuccessInputs, initial_estimate_failure
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> chance = initial_estimate_failure(inputs, delta=10.0, survivor=0.9)
+    >>> math.isclose(chance, 4 * 0.9 * math.exp(-(0.1**2) * 10 / (4 * 0.1**2)))
+    True
     """
     delta = number("delta", delta, above=0)
     survivor = number("survivor", survivor, at_least=0, at_most=1)
@@ -48,6 +58,18 @@ def early_estimate_failure(inputs: SuccessInputs, *, delta: float, t: int) -> fl
         The constants.
     delta, t
         δ and the round.
+
+    Examples
+    --------
+    At round 30 an arm has at most 20 samples: 2d exp(-θ₁²δ²/(2d·20σ²x_max²)) with θ₁ = 0.1.
+
+    >>> import math
+    >>> from greedyfirst.theory import SuccessInputs, early_estimate_failure
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> chance = early_estimate_failure(inputs, delta=20.0, t=30)
+    >>> math.isclose(chance, 4 * math.exp(-4 / (4 * 20 * 0.01)))
+    True
     """
     K, m = inputs.n_arms, inputs.initial_pulls
     t = whole_number("t", t, at_least=K * m + 1)
@@ -78,6 +100,16 @@ def later_diversity_failure(inputs: SuccessInputs, *, gamma: float, t: int) -> f
     Departure from the paper
     ------------------------
     The event J is printed with λt - m|K_sub| for λ(t - m|K_sub|), which the proof has.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs, later_diversity_failure
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> later_diversity_failure(inputs, gamma=0.5, t=21)
+    1.0
+    >>> bool(later_diversity_failure(inputs, gamma=0.5, t=10_000) < 1e-6)
+    True
     """
     rate = float(diversity_rate(inputs, np.asarray(_gamma(gamma))))
     return min(1.0, inputs.n_features * math.exp(-rate * _rounds(inputs, t)))
@@ -99,6 +131,14 @@ def later_estimate_failure(inputs: SuccessInputs, *, gamma: float, t: int) -> fl
     ------------------------
     As in `later_diversity_failure`. With J as printed the lemma is false: for small λ₁ the event
     holds whatever the samples are.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs, later_estimate_failure
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> bool(later_estimate_failure(inputs, gamma=0.5, t=100_000) < 1e-6)
+    True
     """
     rate = float(estimate_rate(inputs, np.asarray(_gamma(gamma))))
     return min(1.0, 2 * inputs.n_features * math.exp(-rate * _rounds(inputs, t)))

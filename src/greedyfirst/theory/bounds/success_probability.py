@@ -16,7 +16,19 @@ from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessProbability:
-    """A lower bound of a success probability, the optimum and the errors behind it."""
+    """A lower bound of a success probability, the optimum and the errors behind it.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import EigenvalueSample, SuccessInputs, greedy_success
+    >>> sample = EigenvalueSample.draw(UniformBox(n_features=2), rows=10, n_samples=2_000, seed=1)
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.001, x_max=1.5,
+    ...                        lambda1=0.1, h=0.2)
+    >>> success = greedy_success(inputs, sample)
+    >>> bool(0 <= success.worst <= success.value <= 1)
+    True
+    """
 
     inputs: SuccessInputs
     form: str
@@ -99,6 +111,20 @@ def greedy_success(
     -----
     For ``worst`` the true θ is only known to be at least θ_low. L at θ_low is the worst case:
     1 - θ^K + Qθ, with Q = 2Kd e^{…}, falls in θ wherever it is below 1.
+
+    Examples
+    --------
+    The less noise, the likelier that greedy succeeds:
+
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import EigenvalueSample, SuccessInputs, greedy_success
+    >>> sample = EigenvalueSample.draw(UniformBox(n_features=2), rows=10, n_samples=2_000, seed=1)
+    >>> def chance(sigma):
+    ...     inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=sigma, x_max=1.5,
+    ...                            lambda1=0.1, h=0.2)
+    ...     return greedy_success(inputs, sample).value
+    >>> chance(1.0), bool(chance(0.0001) > 0.99)
+    (0.0, True)
     """
     theorem = _Theorem(greedy_first=False)
     return _bound(theorem, inputs, sample, form, tolerance, confidence, lambda1_lower)
@@ -126,6 +152,16 @@ def greedy_first_success(
         The parameters of the test λ_min ≥ λ₀t/4 at every t > t₀.
     inputs, sample, form, tolerance, confidence, lambda1_lower
         As for `greedy_success`.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import EigenvalueSample, SuccessInputs, greedy_first_success
+    >>> sample = EigenvalueSample.draw(UniformBox(n_features=2), rows=10, n_samples=2_000, seed=1)
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.001, x_max=1.5,
+    ...                        lambda1=0.1, h=0.2)
+    >>> greedy_first_success(inputs, sample, lambda0=0.4, t0=1000).value  # λ₀ ≥ 4λ₁
+    0.0
     """
     _check_no_suboptimal(inputs, "Theorem 4")
     lambda0 = number("lambda0", lambda0, above=0)
@@ -204,7 +240,15 @@ def _with_lambda1(inputs: SuccessInputs, lambda1: float) -> SuccessInputs | None
 
 
 def greedy_success_limit(*, n_arms: int, sample: EigenvalueSample) -> float:
-    """Proposition 2: S^gb as σ → 0 is P[λ_min(X₁:ₘ' X₁:ₘ) > 0]^K, here with the sample's share."""
+    """Proposition 2: S^gb as σ → 0 is P[λ_min(X₁:ₘ' X₁:ₘ) > 0]^K, here with the sample's share.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import EigenvalueSample, greedy_success_limit
+    >>> sample = EigenvalueSample(rows=2, values=[0.0, 1.0, 2.0, 3.0])  # three of four are above 0
+    >>> greedy_success_limit(n_arms=2, sample=sample)
+    0.5625
+    """
     return float(sample.positive_share ** whole_number("n_arms", n_arms, at_least=2))
 
 
@@ -217,6 +261,15 @@ def greedy_first_success_limit(
               \qquad γ^* = 1 - λ_0/(4λ_1) .
 
     0 where γ* ≤ 0 or t₀ ≤ Km, as for Theorem 4. ``inputs.sigma`` is not used.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import EigenvalueSample, SuccessInputs, greedy_first_success_limit
+    >>> sample = EigenvalueSample(rows=10, values=[1.0, 2.0, 3.0])
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.5,
+    ...                        lambda1=0.1, h=0.2)
+    >>> round(greedy_first_success_limit(inputs, sample, lambda0=0.01, t0=10_000), 6)
+    1.0
     """
     _check_no_suboptimal(inputs, "Proposition 3")
     _check_rows(inputs, sample)
@@ -241,6 +294,14 @@ def simple_greedy_success(inputs: SuccessInputs) -> float:
 
     It holds as printed, also for the ``"proved"`` form of Theorem 2. Its proof bounds
     E[λ_min(xx')] from below, which is 0 for d ≥ 2; what it needs is λ_min(E[xx']) ≥ |K_opt|λ₁.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs, simple_greedy_success
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10_000, sigma=0.001, x_max=1.0,
+    ...                        lambda1=0.2, h=0.2)
+    >>> round(simple_greedy_success(inputs), 6)
+    1.0
     """
     rate = smallest_rate(inputs)
     exponent = -rate * inputs.initial_pulls * inputs.n_optimal
@@ -253,6 +314,14 @@ def simple_greedy_first_success(inputs: SuccessInputs, *, lambda0: float, t0: in
 
     Its proof needs conditions that the corollary does not print: γ = ½ and p = Km+1 must be
     allowed, that is λ₀ ≤ 2λ₁ and t₀ ≥ Km+1. Otherwise the result is 0.
+
+    Examples
+    --------
+    >>> from greedyfirst.theory import SuccessInputs, simple_greedy_first_success
+    >>> inputs = SuccessInputs(n_arms=2, n_features=2, initial_pulls=10, sigma=0.1, x_max=1.0,
+    ...                        lambda1=0.1, h=0.2)
+    >>> simple_greedy_first_success(inputs, lambda0=0.3, t0=100)  # λ₀ above 2λ₁: nothing is said
+    0.0
     """
     _check_no_suboptimal(inputs, "Corollary 3")
     lambda0 = number("lambda0", lambda0, above=0)

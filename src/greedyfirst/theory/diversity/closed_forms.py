@@ -38,7 +38,15 @@ SYMMETRY = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiversityConstant:
-    """λ₀(p) = inf over u of λ_min(E[xxᵀ 1{xᵀu ≥ 0}]), Assumption 3's constant of a law p."""
+    """λ₀(p) = inf over u of λ_min(E[xxᵀ 1{xᵀu ≥ 0}]), Assumption 3's constant of a law p.
+
+    Examples
+    --------
+    >>> from greedyfirst.problems import UniformBox, WithIntercept
+    >>> from greedyfirst.theory import diversity_constant
+    >>> diversity_constant(WithIntercept(contexts=UniformBox(n_features=2))).holds
+    False
+    """
 
     #: A proved lower bound; it may be used as λ₀ wherever the theory asks for one.
     lower: float
@@ -107,6 +115,15 @@ def diversity_constant(distribution: ContextDistribution) -> DiversityConstant:
       constant can exceed x_max², which no λ can. With the right one it is a lower bound, far below
       the value here: it counts every context at the density of the ball's surface.
     - At the end of §2.2, P(W) of the second part multiplies λ of the first one.
+
+    Examples
+    --------
+    The uniform law on [-1, 1]² has λ₀ = 1/6:
+
+    >>> from greedyfirst.problems import UniformBox
+    >>> from greedyfirst.theory import diversity_constant
+    >>> round(diversity_constant(UniformBox(n_features=2)).exact, 6)
+    0.166667
     """
     for kind, rule in RULES.items():
         if type(distribution) is kind:

@@ -85,6 +85,16 @@ def measure_diversity(
     -------
     CovariateDiversity
         The bounds, the half-space that was found, and a verdict.
+
+    Examples
+    --------
+    With an intercept one half-space holds no row at all, so λ₀ = 0 and greedy is promised nothing:
+
+    >>> import numpy as np
+    >>> from greedyfirst.theory import measure_diversity
+    >>> ages = np.random.default_rng(0).uniform(-1, 1, size=500)
+    >>> measure_diversity(np.column_stack([np.ones(500), ages])).upper
+    0.0
     """
     confidence = number("confidence", confidence, above=0, below=1)
     search_rows = whole_number("search_rows", search_rows, at_least=2)

@@ -20,6 +20,16 @@ class CovariateDiversity:
     """λ₀ of a sample of contexts: min over unit u of λ_min(Σ xxᵀ 1{xᵀu ≥ 0}/n), Assumption 3.
 
     If the rows do not span R^d, all numbers are those inside their span.
+
+    Examples
+    --------
+    The rows ±e₁ and ±e₂ keep half of their second moment in every half-space, so λ₀ = 1/4:
+
+    >>> from greedyfirst.theory import measure_diversity
+    >>> rows = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]] * 50
+    >>> found = measure_diversity(rows)
+    >>> round(found.upper, 6), found.rank
+    (0.25, 2)
     """
 
     #: The columns' names.
@@ -129,18 +139,22 @@ class CovariateDiversity:
         text = f"from {low:.4g} to {high:.4g}" if low > 0.0 else f"at most {high:.4g}"
         return f"{text}  ({self.sampling.confidence:.0%} confidence, if rows are independent)"
 
+    def __repr__(self) -> str:
+        size = f"{_rows(self.n_rows)}, {len(self.feature_names)} columns"
+        return f"CovariateDiversity({size}: λ₀ from {self.lower:.4g} to {self.upper:.4g})"
+
     def __str__(self) -> str:
         table = [f"{label:<28}{value}" for label, value in self.numbers()]
         return "\n".join([self.verdict(), "", *table, *(f"- {text}" for text in self.violations)])
 
-    def plot(self, axes: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Plot λ_min at random half-spaces, ascending, and the bounds on λ₀."""
         from matplotlib.figure import Figure
 
-        if axes is None:
-            axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+        if ax is None:
+            ax = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
         shares = (np.arange(len(self.profile)) + 0.5) / max(len(self.profile), 1)
-        axes.plot(
+        ax.plot(
             shares,
             self.profile,
             ".",
@@ -153,14 +167,14 @@ class CovariateDiversity:
             ("lower bound on λ₀", self.lower, "#0b6e4f", "--"),
         )
         for label, value, colour, style in lines:
-            axes.axhline(value, color=colour, linestyle=style, label=label)
-        axes.set_xlabel("share of random half-spaces")
-        axes.set_ylabel("smallest eigenvalue kept")
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
-        return axes
+            ax.axhline(value, color=colour, linestyle=style, label=label)
+        ax.set_xlabel("share of random half-spaces")
+        ax.set_ylabel("smallest eigenvalue kept")
+        ax.set_ylim(bottom=0)
+        ax.grid(alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False)
+        return ax
 
 
 def _rows(count: int) -> str:

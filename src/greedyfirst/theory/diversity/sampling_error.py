@@ -21,6 +21,15 @@ class SamplingError:
       where ``x_max`` is given, that none is longer than that.
     - The lower end is the least of such bounds over a net of directions, where there is one (up to
       three dimensions), else 0. It supposes that no context is longer than ``x_max``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyfirst.theory import measure_diversity
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> sampling = measure_diversity(rows).sampling
+    >>> bool(sampling.lower <= 1 / 6 <= sampling.upper)  # λ₀ of this law
+    True
     """
 
     confidence: float

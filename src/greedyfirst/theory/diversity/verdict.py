@@ -43,9 +43,9 @@ def _positive(found: CovariateDiversity) -> str:
             "without exploration."
         )
     return (
-        f"Probably, for two arms with linear rewards: no half of the contexts was found that lacks "
-        f"a direction{where}, which is no proof. If there is none, contexts are as Theorem 1 "
-        "asks, and greedy learns without exploration."
+        f"Probably, for two arms with linear rewards: a search found no half of the contexts that "
+        f"lacks a direction{where}. A search is no proof: it may have missed one. If there is "
+        "none, Theorem 1 applies, and greedy learns without exploration."
     )
 
 

@@ -20,7 +20,14 @@ ANSWERS: dict[str, type[Answer]] = {}
 
 
 class Answer(Family):
-    """An answer to an alarm, in deeds and in words."""
+    """An answer to an alarm, in deeds and in words.
+
+    Examples
+    --------
+    >>> from greedyfirst.policies.greedy_first import ANSWERS
+    >>> list(ANSWERS)
+    ['explore_arm', 'explore', 'drop', 'hold']
+    """
 
     name: ClassVar[str]
     #: Where it stands in lists of answers.

@@ -10,7 +10,16 @@ from greedyfirst.policies.greedy_first.phases import Deciding, return_to_greedy
 
 
 class Drop(Answer):
-    """Go on greedily without the arm."""
+    """Go on greedily without the arm.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1, arm_names=["low", "high"])
+    >>> agent.answer("drop", "high")
+    >>> {agent.choose([1.0]) for _ in range(20)}
+    {0}
+    """
 
     name = "drop"
     order = 3

@@ -10,7 +10,16 @@ from greedyfirst.policies.greedy_first.phases import Deciding, explore
 
 
 class Explore(Answer):
-    """Switch to the fallback, for all arms."""
+    """Switch to the fallback, for all arms.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1, arm_names=["low", "high"])
+    >>> agent.answer("explore", "high")
+    >>> agent.mode
+    'fallback'
+    """
 
     name = "explore"
     order = 2

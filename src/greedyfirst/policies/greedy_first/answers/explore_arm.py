@@ -10,7 +10,16 @@ from greedyfirst.policies.greedy_first.phases import Deciding, explore_arm
 
 
 class ExploreArm(Answer):
-    """Explore this arm alone, as long as it starves."""
+    """Explore this arm alone, as long as it starves.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1, arm_names=["low", "high"])
+    >>> agent.answer("explore_arm", "high")
+    >>> agent.mode
+    'greedy'
+    """
 
     name = "explore_arm"
     order = 1

@@ -10,7 +10,16 @@ from greedyfirst.policies.greedy_first.phases import Deciding, return_to_greedy
 
 
 class Hold(Answer):
-    """Go on greedily with the arm, and leave it to the decision-maker."""
+    """Go on greedily with the arm, and leave it to the decision-maker.
+
+    Examples
+    --------
+    >>> from greedyfirst import Agent, GreedyFirst
+    >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, seed=1, arm_names=["low", "high"])
+    >>> agent.answer("hold", "high")
+    >>> agent.mode
+    'greedy'
+    """
 
     name = "hold"
     order = 4

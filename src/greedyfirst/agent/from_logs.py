@@ -1,0 +1,59 @@
+"""The part of an agent that learns logs of any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from greedyfirst.agent import stored_state
+from greedyfirst.agent.running_policy import RunningPolicy
+
+
+class FromLogs(RunningPolicy):
+    """What ``update`` would do row by row, by sums."""
+
+    def learn_from(
+        self,
+        dataset: Any,
+        *,
+        arm: str = "arm",
+        reward: str = "reward",
+        rewarded_only: bool = False,
+        n_jobs: int = 1,
+        progress: bool | None = None,
+    ) -> int:
+        """Learn a log of any size, as ``update`` with ``step=0`` would row by row; how many rows.
+
+        Memory is bounded, and sums are made on threads: :mod:`greedyfirst.agent.learning_from_logs`
+        says how. If a row is refused the agent is as it was.
+
+        Parameters
+        ----------
+        dataset
+            Parquet, Arrow, CSV or TSV: a file, a folder, several of these, or a
+            ``pyarrow.dataset`` of files. Rows are learned in the files' order, a folder's by name.
+            Contexts are made of its columns by the agent's schema; without one, columns have the
+            names of the features.
+        arm, reward
+            The columns of the arm that was taken, by name or number, and of its reward.
+        rewarded_only
+            Leave out rows without a reward, which are refused otherwise.
+        n_jobs
+            Threads; -1 is one per processor. The result is the same, bit for bit, for any number.
+        progress
+            Whether to show a progress bar; None shows it on a terminal.
+        """
+        from greedyfirst.agent import learning_from_logs  # slow to import, and seldom needed
+
+        learned = learning_from_logs.learn_from(
+            self,
+            dataset,
+            arm=arm,
+            reward=reward,
+            rewarded_only=rewarded_only,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self._make_room(learned.rows)
+        stored_state.fill(self.state, dict(learned.state.arrays()))
+        self.foreign += learned.rows
+        return learned.rows

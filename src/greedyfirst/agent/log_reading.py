@@ -1,0 +1,147 @@
+"""Passes over a log of any size: shards are summed on threads, and taken in in their order.
+
+What a shard's sums are does not depend on the number of threads. Each is summed with what the
+learner expects when a fixed number of shards before it have been taken in.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+from greedyfirst.agent.log_learners import Learner
+from greedyfirst.compiling.families import options_of
+from greedyfirst.links.link import Link, check_rewards
+from greedyfirst.models.likelihood_sums import LikelihoodSums, sum_likelihood
+from greedyfirst.models.row_sums import Expected, RowSums, add_up
+from greedyfirst.tables.log_files import Shard
+from greedyfirst.tables.log_rows import LogColumns, LogRows
+from greedyfirst.validation import FloatArray
+
+Sums = TypeVar("Sums")
+
+# Shards that are summed ahead, and the bytes that their sums may take.
+AHEAD, AHEAD_BYTES = 32, 2**28
+
+
+def sum_shard(shard: Shard, columns: LogColumns, expected: Expected, skip: int) -> list[RowSums]:
+    """The sums of a shard's blocks but for the first ``skip``: plain data in and out."""
+    blocks = islice(columns.read(shard), skip, None)
+    return [add_up(*rows, len(columns.arm_names), expected) for rows in blocks]
+
+
+def sum_shard_likelihood(
+    shard: Shard, columns: LogColumns, link: type[Link], points: FloatArray, squared: bool
+) -> LikelihoodSums:
+    """The sums of a shard for a step of Newton's method: plain data in and out."""
+    total, options = LikelihoodSums.zero(*points.shape), options_of(link)
+    for rows in columns.read(shard):
+        check_rewards(f"{shard.name}: {columns.reward}", link, rows.rewards)
+        total.add(sum_likelihood(options, *rows, points, squared=squared))
+    return total
+
+
+class LogReading:
+    """A log that is read by threads.
+
+    Parameters
+    ----------
+    columns, shards
+        What is read.
+    pool
+        Where shards are summed.
+    advance
+        Called with the number of rows that are done.
+    """
+
+    def __init__(
+        self,
+        columns: LogColumns,
+        shards: Sequence[Shard],
+        pool: ThreadPoolExecutor,
+        advance: Callable[[int], None],
+    ) -> None:
+        self._columns, self._shards = columns, shards
+        self._pool, self._advance = pool, advance
+        #: Rows taken in by :meth:`learn`, and those of them that were taken in one by one.
+        self.rows = self.one_by_one = 0
+
+    def learn(self, learner: Learner) -> None:
+        """Let the learner take in all rows in their order."""
+        if not learner.adds_up:
+            for shard in self._shards:
+                for rows in self._columns.read(shard):
+                    self._learn_rows(learner, rows)
+            return
+        # The first block has most of what happens only once, and tells what to expect of others.
+        first = next(self._columns.read(self._shards[0]), None)
+        if first is not None:
+            self._learn_rows(learner, first)
+        done = int(first is not None)
+
+        def work(shard: Shard) -> Callable[[], list[RowSums]]:
+            skip = done if shard is self._shards[0] else 0
+            return partial(sum_shard, shard, self._columns, learner.expected(), skip)
+
+        for shard, blocks in self._in_order(work, self._ahead()):
+            again = enumerate(self._columns.read(shard))
+            for number, sums in enumerate(blocks, start=done):
+                if learner.can_add(sums):
+                    learner.add(sums)
+                    self._count(sums.rows)
+                else:
+                    self._learn_rows(learner, next(rows for i, rows in again if i == number))
+            done = 0
+
+    def sum_likelihood(self, link: type[Link], points: FloatArray, squared: bool) -> LikelihoodSums:
+        """The sums of all rows for a step of Newton's method, at ``points`` (n_arms, d)."""
+        total = LikelihoodSums.zero(*points.shape)
+
+        def work(shard: Shard) -> Callable[[], LikelihoodSums]:
+            return partial(sum_shard_likelihood, shard, self._columns, link, points, squared)
+
+        for shard, sums in self._in_order(work, AHEAD):
+            total.add(sums)
+            self._advance(shard.rows)
+        return total
+
+    def _in_order(
+        self, work: Callable[[Shard], Callable[[], Sums]], ahead: int
+    ) -> Iterator[tuple[Shard, Sums]]:
+        """Each shard with its sums, in their order; so many are summed ahead."""
+        to_come = iter(self._shards)
+        waiting: deque[tuple[Shard, Future[Sums]]] = deque()
+
+        def submit(count: int) -> None:
+            waiting.extend(
+                (shard, self._pool.submit(work(shard))) for shard in islice(to_come, count)
+            )
+
+        try:
+            submit(ahead)
+            while waiting:
+                shard, task = waiting.popleft()
+                yield shard, task.result()
+                submit(1)
+        finally:
+            for _, task in waiting:
+                task.cancel()
+
+    def _ahead(self) -> int:
+        """Shards whose sums there is room for."""
+        blocks = max(shard.rows for shard in self._shards) // self._columns.block_rows + 1
+        size = 8 * len(self._columns.arm_names) * self._columns.width**2
+        return max(1, min(AHEAD, AHEAD_BYTES // (size * blocks)))
+
+    def _learn_rows(self, learner: Learner, rows: LogRows) -> None:
+        learner.learn_rows(rows)
+        self.one_by_one += len(rows.arms)
+        self._count(len(rows.arms))
+
+    def _count(self, rows: int) -> None:
+        self.rows += rows
+        self._advance(rows)

@@ -1,0 +1,194 @@
+"""Blocks on the workers of a Dask cluster.
+
+The scheduler knows of few blocks at a time, and gives those of a worker that died to others. A
+result is fetched as soon as it is there, so that nothing finished is lost with a worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask.utils import parse_timedelta
+from distributed import Client, Future, LocalCluster, as_completed
+from distributed.scheduler import KilledWorker
+
+from greedyfirst.engines.engine import A_CLIENT, Results, Task
+from greedyfirst.engines.sending import packed
+from greedyfirst.validation import whole_number, wrong
+
+#: Blocks that the scheduler knows of: for each thread of the workers, and besides.
+BLOCKS_PER_THREAD, BLOCKS_BESIDES = 2, 8
+#: Seconds after which the workers are counted again: some clusters grow with the work.
+COUNTED_AGAIN = 5.0
+#: Seconds until a scheduler must answer, and until there must be a worker.
+ANSWERS_WITHIN, WORKERS_WITHIN = 10.0, 60.0
+
+
+class DaskCluster:
+    """An engine of the workers that a client reaches."""
+
+    def __init__(self, client: Client) -> None:
+        if not isinstance(client, Client):
+            raise wrong("engine", client, A_CLIENT)
+        if client.asynchronous or client.status != "running":
+            raise wrong("engine", client, "a client that is connected, and not asynchronous")
+        self.client = client
+
+    def run(self, task: Task, blocks: Sequence[range]) -> Results:
+        """Places and results, as they come."""
+        content = packed(task)
+        with _one_sentence(self.client):
+            yield from _Run(self.client, content, blocks).results()
+
+
+class _Run:
+    """One task on the cluster."""
+
+    def __init__(self, client: Client, content: bytes, blocks: Sequence[range]) -> None:
+        self.client, self.blocks = client, blocks
+        self.key = hashlib.sha256(content).hexdigest()
+        self.names = f"greedyfirst-{uuid.uuid4().hex}"
+        self.work = _work()
+        self.done = as_completed(with_results=True, loop=client.loop)
+        self.running: dict[Future, int] = {}
+        self.submitted = 0
+        # A result of a call, not data of a worker: it is made again where that one dies.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            self.task = client.submit(bytes, content, key=f"{self.names}-task")
+        self.counted, self.threads = -COUNTED_AGAIN, 0
+
+    def results(self) -> Results:
+        try:
+            self._wait_for_a_worker()
+            # Else the scheduler would favour the one worker that has it.
+            self.client.replicate([self.task])
+            self._submit()
+            for future, result in self.done:
+                if isinstance(result, CancelledError):
+                    raise result
+                yield self.running.pop(future), result
+                self._submit()
+        finally:
+            if self.client.status == "running":
+                self.client.cancel([*self.running, self.task])
+
+    def _submit(self) -> None:
+        """Tell the scheduler of more blocks; not of those far ahead of the oldest that runs."""
+        oldest = min(self.running.values(), default=self.submitted)
+        while self.submitted < min(len(self.blocks), oldest + self._window()):
+            block = self.blocks[self.submitted]
+            future = self.client.submit(
+                self.work,
+                *(self.key, self.task, block.start, block.stop),
+                key=f"{self.names}-{block.start}",
+            )
+            self.running[future] = self.submitted
+            self.submitted += 1
+            self.done.add(future)
+
+    def _window(self) -> int:
+        now = time.monotonic()
+        if now - self.counted >= COUNTED_AGAIN:
+            self.counted, self.threads = now, sum(self.client.nthreads().values())
+        return BLOCKS_PER_THREAD * self.threads + BLOCKS_BESIDES
+
+    def _wait_for_a_worker(self) -> None:
+        try:
+            self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+        except TimeoutError:
+            raise ConnectionError(
+                f"the Dask scheduler at {_address(self.client)} has had no workers for "
+                f"{WORKERS_WITHIN:g} s; start some with dask worker {_address(self.client)}"
+            ) from None
+
+
+def _work() -> Any:
+    """What workers call. No module's function, so that it travels with its code.
+
+    A worker without this module can then say so.
+    """
+
+    def work(*arguments: Any) -> Any:
+        try:
+            from greedyfirst.engines.worker import run_block
+        except ImportError as error:
+            raise ValueError(
+                f"a worker has no greedyfirst, or an older one than this program ({error}); "
+                "install the same version and restart it"
+            ) from None
+        return run_block(*arguments)
+
+    return work
+
+
+@contextmanager
+def _one_sentence(client: Client) -> Iterator[None]:
+    """What Dask reports of dead workers and schedulers, in words."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise ConnectionError(
+            f"the same block was on {error.allowed_failures + 1} workers that died; their logs "
+            "may say why (often: too little memory)"
+        ) from None
+    except (CancelledError, OSError) as error:
+        if isinstance(error, ConnectionError) and client.status == "running":
+            raise
+        raise ConnectionError(
+            f"the Dask scheduler at {_address(client)} was lost, or the work on it was cancelled; "
+            "with a directory to resume from, finished blocks need not be made again"
+        ) from None
+
+
+def _address(client: Client) -> str:
+    return str(client.scheduler.address) if client.scheduler else "an unknown address"
+
+
+def _say_nothing() -> None:
+    """Keep Dask from writing of what is told in a sentence."""
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def cluster_at(address: str) -> Iterator[Client]:
+    """A client of the scheduler at this address."""
+    if not re.fullmatch(r"(\w+://)?\S+:\d+", address):
+        raise wrong("cluster", address, "the address of a scheduler, such as tcp://10.0.0.5:8786")
+    _say_nothing()
+    configured = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
+    try:
+        client = Client(address, timeout=min(ANSWERS_WITHIN, configured), set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = " ".join(str(error).split())
+        raise ConnectionError(f"no Dask scheduler answers at {address!r}: {reason}") from None
+    with client:
+        yield client
+
+
+@contextmanager
+def local_workers(n_workers: int) -> Iterator[Client]:
+    """A client of a cluster of as many processes of this machine, which end with it."""
+    whole_number("workers", n_workers, at_least=1)
+    _say_nothing()
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

@@ -1,0 +1,56 @@
+"""The pages that follow from the program are what the program says."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from greedyfirst.cli import app
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "write_reference.py"
+WRITER = runpy.run_path(str(SCRIPT))
+PAGES = WRITER["pages"]()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_is_what_the_program_says(path):
+    assert path.read_text() == PAGES[path], "run `make reference`"
+
+
+def options(command):
+    """All options of a command and of those below it."""
+    for inner in getattr(command, "commands", {}).values():
+        yield from options(inner)
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.name not in ("help", "version"):
+            yield from parameter.opts
+
+
+def test_every_option_is_on_the_page():
+    text = next(text for path, text in PAGES.items() if path.name == "command-line.md")
+    for option in options(get_command(app)):
+        assert f"`{option}`" in text
+
+
+def test_every_address_is_on_the_page():
+    text = next(text for path, text in PAGES.items() if path.name == "http.md")
+    for path, methods in WRITER["document"]()["paths"].items():
+        for method in methods:
+            assert f"`{method.upper()} {path}`" in text
+
+
+def test_operations_have_short_names_and_one_tag():
+    document = WRITER["document"]()
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    names = [each["operationId"] for each in operations]
+    assert len(set(names)) == len(names)
+    assert {"decide", "reward", "resolve", "export"} <= set(names)
+    assert max(map(len, names)) <= len("import_history")
+    assert {tag for each in operations for tag in each["tags"]} == {
+        "audit",
+        "clock",
+        "decisions",
+        "policies",
+    }
+    assert all(len(each["tags"]) == 1 for each in operations)
