@@ -76,7 +76,7 @@ class Forwarding:
                 return
         if body is not None:
             receive = _received(body, receive)
-        if policy is not None and scope["method"] in ("GET", "HEAD") and owns(policy):
+        if policy is not None and owns(policy):
             send = self._while_owned(policy, scope, send)
         await self._app(scope, receive, send)
 
@@ -98,13 +98,17 @@ class Forwarding:
         return owner
 
     def _while_owned(self, policy: str, scope: Any, send: Any) -> Any:
-        """``send``, with a 503 instead of an answer that was made after the lease ended."""
-        late = False
+        """``send``, with a 503 instead of an answer that was made after the lease ended.
+
+        What was asked for and done is in the log, so that it was done before.
+        """
+        late, reads = False, scope["method"] in ("GET", "HEAD")
 
         async def send_while_owned(message: Any) -> None:
             nonlocal late
             if message["type"] == "http.response.start":
-                late = not self._service.running.owns(policy)
+                done = not reads and message["status"] < 400
+                late = not done and not self._service.running.owns(policy)
                 if late:
                     sentence = f"the owner of policy {policy} changes just now; try again"
                     await refuse(send, dict(scope["headers"]), 503, sentence)
