@@ -172,7 +172,7 @@ class Cluster:
 
 
 def _saved(deployment: Any) -> Any:
-    """All of a state, to be compared; its bytes also depend on the order in which a set was made."""
+    """All of a state, to be compared: bytes depend on the order in which sets were made."""
     from greedyfirst.service.state import snapshots
 
     return msgspec.msgpack.decode(snapshots.save(deployment)(), type=snapshots.SavedState)
