@@ -55,12 +55,12 @@ class Leases:
         self._ended = threading.Event()
         with database(url):
             self._connection = connect(url)
-            limit(self._connection, _LONGEST)
             self._connection.execute(
                 "INSERT INTO leases SELECT policy, '', '', 0, '-infinity' FROM entries "
                 f"WHERE {IS_AUDITED} AND kind = 'created' "
                 "ON CONFLICT DO NOTHING"
             )
+            limit(self._connection, _LONGEST)
         self.look()
         self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
         self._thread.start()
