@@ -26,22 +26,15 @@ print("encoded as:", ", ".join(schema.feature_names))
 
 offers = ["discount", "gift"]
 worth = {"north": 0.8, "south": -0.6, "east": 0.1}  # how much better a gift is, by region
-agent = Agent(
-    GreedyFirst(),
-    n_arms=2,
-    n_features=schema.n_features,
-    seed=1,
-    arm_names=offers,
-    feature_names=schema.feature_names,
-)
-for context, region in zip(schema.encode(customers), customers["region"], strict=True):
-    arm = agent.choose(context)
-    agent.update(context, arm, reward=worth[region] * arm + rng.normal(scale=0.2))
+agent = Agent(GreedyFirst(), schema=schema, arms=offers, seed=1)
+for customer in customers.to_dict("records"):
+    offer = agent.choose(customer)
+    gain = worth[customer["region"]] if offer == "gift" else 0.0
+    agent.update(customer, offer, reward=gain + rng.normal(scale=0.2))
 
 means = {}
 for region in worth:
-    context = schema.encode_row({"age": 50, "region": region, "channel": "web"})
-    discount, gift = agent.expected_rewards(context)
+    discount, gift = agent.expected_rewards({"age": 50, "region": region, "channel": "web"})
     means[region] = gift - discount
     print(f"{region}: a gift is worth {gift - discount:+.2f} more (truth {worth[region]:+.2f})")
 

@@ -51,6 +51,8 @@ def test_operations_have_short_names_and_one_tag():
         "audit",
         "clock",
         "decisions",
+        "evidence",
+        "operations",
         "policies",
     }
     assert all(len(each["tags"]) == 1 for each in operations)

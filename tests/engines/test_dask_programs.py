@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import greedyfirst
+from greedyfirst.cli import main
 from support.dask_programs import scheduler_program, worker_program
 
 FIGURE = ["figure", "fig2a", "--instances", "3"]
@@ -128,11 +129,18 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_options(name, tmp_path, monkeypatch):
+def test_bad_options(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arms.csv").write_text("1,0\n0,1\n")
     words, expected = BAD[name]
-    assert expected in refusal(*words)
+    monkeypatch.setattr(sys, "argv", ["greedyfirst", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("greedyfirst: ")
+    assert expected in said
+    assert said.count("\n") == 1
     assert not list(tmp_path.glob("figures/*"))
 
 

@@ -104,7 +104,11 @@ def test_each_dimension_is_a_simulation_of_its_own(dimensions):
     label = "Greedy, d=4"
     experiment, place = EXPERIMENTS["k5-dimension"], dimensions.policies.index(label)
     alone = simulate(
-        experiment.problem[label], {label: Greedy(warmup="ridge")}, **SIZE, horizon=10_000
+        experiment.problem[label],
+        {label: Greedy(warmup="ridge")},
+        **SIZE,
+        horizon=10_000,
+        steps=dimensions.steps,
     )
     np.testing.assert_array_equal(dimensions.mean[place], alone.mean[0])
     np.testing.assert_array_equal(dimensions.half_width[place], alone.half_width[0])

@@ -47,7 +47,14 @@ GROWTH = 1.3
 
 @dataclass(frozen=True, kw_only=True)
 class ArmValue:
-    """What an arm would pay if everyone got it; ``estimate`` is None if the log cannot tell."""
+    """What an arm would pay if everyone got it; ``estimate`` is None if the log cannot tell.
+
+    Examples
+    --------
+    >>> from greedyfirst.evaluation import ArmValue
+    >>> ArmValue(estimate=None, decisions=40, taken=1).refusal
+    'it was taken in too few decisions: 1'
+    """
 
     estimate: Estimate | None
     #: Decisions with a weight, and how many of them took the arm.
@@ -77,6 +84,7 @@ def arm_values(log: LoggedData, *, level: float = 0.95) -> dict[str, ArmValue]:
     Examples
     --------
     >>> import numpy as np
+    >>> from greedyfirst.evaluation import LoggedData, arm_values
     >>> arms = np.arange(1000) // 2 % 2
     >>> log = LoggedData(contexts=np.ones((1000, 1)), arms=arms, rewards=1.0 * arms,
     ...                  propensities=np.full(1000, 0.5), arm_names=["old", "new"])

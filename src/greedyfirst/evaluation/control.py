@@ -51,7 +51,15 @@ GROUPS = int.from_bytes(b"groups")
 
 
 def in_control(seed: int, step: int, share: float) -> bool:
-    """Whether decision ``step`` goes to current practice: a function of (seed, step) alone."""
+    """Whether decision ``step`` goes to current practice: a function of (seed, step) alone.
+
+    Examples
+    --------
+    >>> from greedyfirst.evaluation import in_control
+    >>> share = sum(in_control(7, step, share=0.1) for step in range(1, 10_001)) / 10_000
+    >>> 0.09 < share < 0.11
+    True
+    """
     drawn: float = _draw()(seed ^ GROUPS, step)
     return drawn < share
 
@@ -123,6 +131,7 @@ class Comparison:
 
     Examples
     --------
+    >>> from greedyfirst.evaluation import Comparison
     >>> trial = Comparison(share=0.5, low=0.0, high=1.0)
     >>> for reward in [1.0, 0.0, 1.0, 1.0] * 100:
     ...     trial.add("policy", reward)

@@ -10,11 +10,33 @@ from typing import Any
 
 
 class TableNote(UserWarning):
-    """What was assumed about a table, or left out of it, and the option that changes it."""
+    """What was assumed about a table, or left out of it, and the option that changes it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from greedyfirst.tables import TableNote, infer_schema
+    >>> frame = pd.DataFrame({"age": [30, 50], "ward": [4, 4]})
+    >>> with warnings.catch_warnings(record=True) as notes:
+    ...     warnings.simplefilter("always", TableNote)
+    ...     schema = infer_schema(frame)
+    >>> print(notes[0].message)
+    Left out, since the same in every row: 'ward' (4).
+    """
 
 
 class TableError(ValueError):
-    """Why a table cannot be used: every fault that was found, not only the first."""
+    """Why a table cannot be used: every fault that was found, not only the first.
+
+    Examples
+    --------
+    >>> from greedyfirst.tables import TableError
+    >>> print(TableError(["column 'age' is text", "column 'dose' is missing"]))
+    2 things stand in the way:
+    - column 'age' is text
+    - column 'dose' is missing
+    """
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)

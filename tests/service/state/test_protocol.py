@@ -150,6 +150,7 @@ def test_all_of_a_specification_is_said_in_words() -> None:
             {"kind": "categorical", "name": "ward", "levels": ["a", "b"], "other": "b"},
         ],
         "on_alarm": "drop",
+        "control": {"arm": "low", "share": 0.1},
         "seed": 77,
     }
     specification = msgspec.convert(given, Specification)
@@ -162,6 +163,7 @@ def test_all_of_a_specification_is_said_in_words() -> None:
         "within 3 days. If none comes, 0.125 is learned.",
         "Plausible: 0.0 to 1.0; others are held until a person has seen to it.",
         "GreedyFirst. ",
+        "0.1 of decisions goes to current practice: always low. The policy does not learn",
         'warmup = "auto"',
         "Seed: 77",
     ):

@@ -20,7 +20,7 @@ By = Annotated[str, QueryParameter(description="A category of the policy’s fea
 
 
 @get("/decisions/{decision_id:str}/intervals", guards=[needs("reader")])
-async def decision_intervals(
+async def intervals(
     request: Request[Any, Any, Any], state: State, decision_id: FromPath[str]
 ) -> DecisionIntervals:
     """What is expected of each arm today in a decision's context, with intervals."""
@@ -63,4 +63,4 @@ async def protocol(
     return found if caller is not None and caller.may("reader") else blinded(found)
 
 
-HANDLERS = [decision_intervals, effects, subgroups, protocol]
+HANDLERS = [intervals, effects, subgroups, protocol]

@@ -48,7 +48,7 @@ async def operations(state: State, request: Request[Any, Any, Any]) -> Operation
 
 
 @get("/policies/{policy:str}/operations", guards=[needs("operator")])
-async def operations_audit(
+async def operations_log(
     state: State, policy: FromPath[str], before: Before = None, limit: Limit = 100
 ) -> list[AuditEntry]:
     """What happened with a policy, newest first, without what follows from rewards."""
@@ -57,4 +57,4 @@ async def operations_audit(
     return audit_of_operations(service, policy, before, limit)
 
 
-HANDLERS = [operations, operations_audit]
+HANDLERS = [operations, operations_log]

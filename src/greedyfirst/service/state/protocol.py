@@ -22,6 +22,7 @@ from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.log.entries import Entry, encode
 from greedyfirst.service.log.events import Created, Imported
 from greedyfirst.service.log.log import ReadableLog
+from greedyfirst.service.state.policy_description import Control, PolicyDescription
 from greedyfirst.service.state.ranges import words as range_words
 from greedyfirst.service.state.specification import NumericFeature, Specification
 from greedyfirst.service.state.timekeeping import duration
@@ -163,7 +164,8 @@ def _sentences(it: Specification) -> Iterator[tuple[str, ...]]:
         yield f"Feature: {item.name}", f"{_feature(item, it.intercept)}.", "features"
     base = "There is one, for contexts whose features are all 0." if it.intercept else "None."
     yield "Base level", base, "intercept"
-    yield "How an arm is chosen", _policy(it), "policy"
+    yield "How an arm is chosen", _policy(it.policy), "policy"
+    yield "Control group", _control(it.control), "control"
     answer = ANSWERS[it.on_alarm]
     yield "If an arm gets too few samples", f"An alarm is raised; {answer.answered}.", "on_alarm"
     yield "Rewards", _rewards(it), "rewards", "reward_wait", "default_reward", "reward_range"
@@ -184,9 +186,20 @@ def _outside(limits: Any) -> str:
     return "refused" if limits.outside == "refuse" else "held until a person has seen to it"
 
 
-def _policy(it: Specification) -> str:
+def _control(control: Control | None) -> str:
+    if control is None:
+        return "None: every decision is the policy's."
+    practice = f"always {control.arm}." if control.policy is None else _policy(control.policy)
+    learned = "learns" if control.learn else "does not learn"
+    return (
+        f"A random share of {control.share:g} of decisions goes to current practice: {practice} "
+        f"The policy {learned} from them."
+    )
+
+
+def _policy(described: PolicyDescription) -> str:
     """The policy's own description, and every option of it."""
-    name, options = it.policy.policy, it.policy.options
+    name, options = described.policy, described.options
     purpose = (inspect.getdoc(POLICIES[name]) or "").partition("\n")[0] if name in POLICIES else ""
     given = [
         f"{option} = {msgspec.json.encode(value).decode()}"
