@@ -12,7 +12,6 @@ Maximum likelihood takes a pass over the log for each step of Newton's method:
 
 from __future__ import annotations
 
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,10 +24,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from greedyfirst.agent.likelihood_passes import fit_log
 from greedyfirst.agent.log_learners import LinearPartLearner, PolicyLearner, fits_likelihood
 from greedyfirst.agent.log_reading import LogReading
+from greedyfirst.engines.engine import n_threads
 from greedyfirst.models.likelihood_sums import LikelihoodSums
 from greedyfirst.tables.log_files import open_log
 from greedyfirst.tables.log_rows import LogColumns
-from greedyfirst.validation import FloatArray, whole_number, wrong
+from greedyfirst.validation import FloatArray
 
 if TYPE_CHECKING:
     from greedyfirst.agent.running_policy import RunningPolicy
@@ -55,9 +55,7 @@ def learn_from(
     progress: bool | None = None,
 ) -> Learned:
     """A copy of the agent's state after all rows of a log; the agent itself is not changed."""
-    n_jobs = whole_number("n_jobs", n_jobs, at_least=-1)
-    if n_jobs == 0:
-        raise wrong("n_jobs", n_jobs, "at least 1, or -1 for one per processor")
+    threads = n_threads("n_jobs", n_jobs)
     columns = LogColumns(
         contexts=_context_columns(agent),
         arm=arm,
@@ -69,7 +67,7 @@ def learn_from(
     likelihood = fits_likelihood(agent)
     with (
         open_log(dataset) as log,
-        ThreadPoolExecutor((os.cpu_count() or 1) if n_jobs == -1 else n_jobs) as pool,
+        ThreadPoolExecutor(threads) as pool,
         _Shown(progress, log.rows) as shown,
     ):
         columns.check(log.schema)

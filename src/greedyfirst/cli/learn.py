@@ -52,13 +52,14 @@ def learn(
     """
     # Slow to import, and no other command needs them.
     from greedyfirst.agent import Agent
+    from greedyfirst.engines.engine import n_threads
     from greedyfirst.files.outputs import check_free
     from greedyfirst.tables.columns import check_known
     from greedyfirst.tables.log_files import open_log
     from greedyfirst.tables.log_survey import infer_log_schema
-    from greedyfirst.validation import whole_number, wrong
+    from greedyfirst.validation import wrong
 
-    whole_number("--jobs", jobs, at_least=-1)
+    threads = n_threads("--jobs", jobs)
     learner = policy_of(policy)
     if not out.resolve().parent.is_dir():
         raise wrong("--out", str(out), "a file in a folder that exists")
@@ -77,7 +78,7 @@ def learn(
             categorical=categorical or (),
             intercept=intercept,
             standardise=standardise,
-            n_jobs=max(jobs, 1),
+            n_jobs=threads,
         )
         agent = Agent(learner, schema=schema, arms=arms, seed=seed)
         rows = agent.learn_from(
@@ -85,7 +86,7 @@ def learn(
             arm=used[0],
             reward=used[1],
             rewarded_only=service_export.is_export(names),
-            n_jobs=jobs,
+            n_jobs=threads,
         )
     agent.save(out)
     typer.echo(f"{rows:,} rows, {len(arms)} arms, {schema.n_features} features")

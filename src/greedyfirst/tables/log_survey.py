@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from greedyfirst.engines.engine import n_threads
 from greedyfirst.tables.columns import check_known, level_of, sort_levels
 from greedyfirst.tables.inference import MOST_LEVELS
 from greedyfirst.tables.labels import MOST_CLASSES
@@ -105,7 +106,7 @@ def survey(
 ) -> dict[str, ColumnSurvey]:
     """What the log's columns hold, merged in the order of its shards."""
     found = {name: ColumnSurvey() for name in (*numbers, *categories)}
-    with ThreadPoolExecutor(None if n_jobs == -1 else n_jobs) as pool:
+    with ThreadPoolExecutor(n_threads("n_jobs", n_jobs)) as pool:
         parts = pool.map(lambda shard: survey_shard(shard, numbers, categories), log.shards)
         for part in parts:
             for name, each in part.items():

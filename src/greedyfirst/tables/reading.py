@@ -86,9 +86,7 @@ def read_table(
     if not file.exists():
         raise FileNotFoundError(f"{file} does not exist; check the path")
     missing = _check_texts("na", na)
-    with open(file, "rb") as opened:
-        magic = opened.read(len(_PARQUET_MAGIC))
-    packed = magic.startswith(_GZIP_MAGIC) or file.suffix.lower() == ".gz"
+    magic, packed = _first_bytes(file)
     if magic == _PARQUET_MAGIC or file.suffix.lower() == ".parquet":
         _check_left_out("a Parquet file", separator=separator, encoding=encoding)
         frame = _as_frame(file, _read_parquet(file, magic, columns))
@@ -119,9 +117,7 @@ def text_file(
     na: tuple[str, ...] = (),
 ) -> TextFile:
     """A file of separated cells, with how it is written: as given, else as its lines show."""
-    with open(path, "rb") as opened:
-        magic = opened.read(len(_PARQUET_MAGIC))
-    packed = magic.startswith(_GZIP_MAGIC) or path.suffix.lower() == ".gz"
+    magic, packed = _first_bytes(path)
     check_format(path, magic)
     found = find_format(
         path,
@@ -132,6 +128,13 @@ def text_file(
         na=na,
     )
     return TextFile(path, found, "gzip" if packed else None, header)
+
+
+def _first_bytes(path: Path) -> tuple[bytes, bool]:
+    """What a file begins with, and whether it is packed by gzip."""
+    with open(path, "rb") as opened:
+        magic = opened.read(len(_PARQUET_MAGIC))
+    return magic, magic.startswith(_GZIP_MAGIC) or path.suffix.lower() == ".gz"
 
 
 def _check_left_out(kind: str, **options: str | None) -> None:
