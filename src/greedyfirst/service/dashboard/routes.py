@@ -23,12 +23,12 @@ from greedyfirst.service.dashboard import (
 )
 from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
-from greedyfirst.service.http import views
-from greedyfirst.service.http.access import admit_to_policy, caller_of, needs, seen
+from greedyfirst.service.http.access import admit_to_policy, caller_of, needs
 from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.openapi import document_of
+from greedyfirst.service.http.policies import all_views
 
 
 @get("/")
@@ -38,10 +38,7 @@ async def front_page(request: Request[Any, Any, Any], state: State) -> Response[
     assert caller is not None
     if not caller.may("reader"):
         return Redirect("/operations", status_code=303)
-    elsewhere = [] if state.peers is None else await state.peers.views(request)
-    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
-    policies = [views.policy_view(each) for each in seen(request, settled)]
-    policies += elsewhere
+    policies = await all_views(state, request)
     modes = {policy.name: standing.mode_of(policy) for policy in policies}
     return page(request, "front.html", policies=policies, modes=modes)
 

@@ -68,10 +68,16 @@ async def create_policy(
 
 @get("/policies", guards=[needs("reader")])
 async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
-    """All policies of the key; one whose schema is being changed stands as before."""
+    """All policies of the key, by name; one whose schema is being changed stands as before."""
+    return await all_views(state, request)
+
+
+async def all_views(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
+    """The policies that the caller sees, by name: the same list from every service on a log."""
     elsewhere = [] if state.peers is None else await state.peers.views(request)
     settled = {each.name: each for each in await service_of(state).reading.all_settled()}
-    return [*(views.policy_view(each) for each in seen(request, settled)), *elsewhere]
+    here = [views.policy_view(each) for each in seen(request, settled)]
+    return sorted([*here, *elsewhere], key=lambda view: view.name)
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])
