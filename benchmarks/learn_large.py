@@ -1,34 +1,43 @@
 """Learning from a log that fits in no memory, against a bare pass over the same file.
 
-    python benchmarks/learn_large.py [--rows 100_000_000] [--jobs 2] [--out DIRECTORY]
+    python benchmarks/learn_large.py [--rows 100_000_000] [--jobs 2] [--dask] [--out DIRECTORY]
 
 A log of 20 float32 columns, five arms and their rewards is written as Parquet. Printed for each
 policy: the time of ``Agent.learn_from`` over that of a pass that reads the same columns on as many
 threads and computes X'X, both in processes of their own; the same ratio of processor time, which
 other work on the machine disturbs less; the peak memory; how many rows were read again and learned
-one by one. On the log's first rows the estimates are compared with those of ``update_many``. The
-log is deleted at the end.
+one by one. On the log's first rows the estimates are compared with those of ``update_many``. With
+``--dask`` as many workers sum as there would be threads: memory is the client's and the largest
+worker's then, and the agent must be, bit for bit, the one that threads make. The log is deleted at
+the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from distributed import Client
 from threadpoolctl import threadpool_limits
 
 from figure2 import peak_memory
 from greedyfirst import Agent, Greedy, GreedyFirst, OLSBandit, Policy
 from greedyfirst.agent import learning_from_logs
+from greedyfirst.engines.dask_cluster import local_workers
+from greedyfirst.engines.engine import Where
 from greedyfirst.tables.log_files import BUFFER_BYTES
 from greedyfirst.tables.log_rows import BLOCK_ROWS
 
@@ -106,29 +115,67 @@ def largest_error(name: str, path: Path, jobs: int) -> float:
     return float(abs(found - truth).max() / abs(truth).max())
 
 
-def measure(path: Path, jobs: int, what: str) -> list[float]:
-    """Seconds by the clock and of the processor, GB at the peak, and rows one by one."""
+class Measured(NamedTuple):
+    """Seconds by the clock and of the processors, GB at the peak, rows one by one, a hash."""
+
+    seconds: float
+    processor: float
+    peak: float
+    one_by_one: int = 0
+    state: str = ""
+
+
+def measure(path: Path, jobs: int, what: str, *, dask: bool = False) -> Measured:
+    """What a process of its own takes for ``what``: a policy, or the bare pass."""
     words = [sys.executable, __file__, "--jobs", str(jobs), "--measure", str(path), what]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return [float(word) for word in done.stdout.split()]
+    done = subprocess.run(
+        [*words, *["--dask"] * dask], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return Measured(*json.loads(done.stdout))
 
 
-def work(path: Path, jobs: int, what: str) -> tuple[float, float, float, int]:
+def work(path: Path, jobs: int, what: str, *, dask: bool) -> Measured:
     """What :func:`measure` measures in a process of its own."""
-    if what in POLICIES:
-        agent = new_agent(what)
+    if what not in POLICIES:
+        start, processor = time.perf_counter(), time.process_time()
+        bare_pass(path, jobs)
+        taken = time.perf_counter() - start, time.process_time() - processor
+        return Measured(*taken, peak_memory() / 1e9)
+    with local_workers(jobs) if dask else nullcontext() as client:
+        where: Where = {"n_jobs": jobs} if client is None else {"engine": client}
         with tempfile.TemporaryDirectory() as folder:  # compiles
             write_log(Path(folder) / "small.parquet", 100_000)
-            new_agent(what).learn_from(Path(folder) / "small.parquet")
-    start, processor, again = time.perf_counter(), time.process_time(), 0
-    if what in POLICIES:
-        columns = {"arm": "arm", "reward": "reward", "schema": None}
-        learned = learning_from_logs.learn_from(agent, path, **columns, n_jobs=jobs, progress=False)
-        again = learned.one_by_one
-    else:
-        bare_pass(path, jobs)
-    taken = time.perf_counter() - start, time.process_time() - processor
-    return *taken, peak_memory() / 1e9, again
+            new_agent(what).learn_from(Path(folder) / "small.parquet", **where)
+        start, processor = time.perf_counter(), processors(client)
+        learned = learning_from_logs.learn_from(
+            new_agent(what), path, arm="arm", reward="reward", progress=False, **where
+        )
+        taken = time.perf_counter() - start, processors(client) - processor
+        peaks = [peak_memory(), *([] if client is None else client.run(peak_memory).values())]
+    numbers = b"".join(np.asarray(array).tobytes() for _, array in learned.state.arrays())
+    state = hashlib.sha256(numbers).hexdigest()
+    return Measured(*taken, max(peaks) / 1e9, learned.one_by_one, state)
+
+
+def processors(client: Client | None) -> float:
+    """Seconds that this process, and workers, have spent so far."""
+    spent = {} if client is None else client.run(time.process_time)
+    return time.process_time() + sum(spent.values())
+
+
+def within(found: Measured, bare: Measured) -> bool:
+    """Whether time and memory are within their targets."""
+    return found.seconds < LARGEST_RATIO * bare.seconds and found.peak < LARGEST_PEAK
+
+
+def row(name: str, found: Measured, bare: Measured, compared: str) -> None:
+    """Print a line of the table."""
+    print(
+        f"{name:24}{found.seconds / bare.seconds:>16.2f}{found.processor / bare.processor:>12.2f}"
+        f"{found.peak:>7.2f} GB{found.one_by_one:>14,}{compared}   ({found.seconds:.1f} s, bare "
+        f"{bare.seconds:.1f} s)",
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -136,12 +183,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="learning from a large log")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--dask", action="store_true", help="on Dask workers too")
     parser.add_argument("--out", type=Path, help="where the log is written, for a while")
     parser.add_argument("--strict", action="store_true", help="exit 1 if a target is missed")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(*work(Path(options.measure[0]), options.jobs, options.measure[1]))
+        path, what = Path(options.measure[0]), options.measure[1]
+        print(json.dumps(work(path, options.jobs, what, dask=options.dask)))
         return 0
     met = True
     folder = Path(tempfile.mkdtemp(dir=options.out))
@@ -155,16 +204,16 @@ def main() -> int:
             f"{'error':>12}"
         )
         for name in POLICIES:
-            bare, bare_processor, *_ = measure(path, options.jobs, "bare")
-            seconds, processor, peak, again = measure(path, options.jobs, name)
+            bare = measure(path, options.jobs, "bare")
+            found = measure(path, options.jobs, name)
             error = largest_error(name, path, options.jobs)
-            ratio = seconds / bare
-            met = met and ratio < LARGEST_RATIO and peak < LARGEST_PEAK and error < LARGEST_ERROR
-            print(
-                f"{name:24}{ratio:>16.2f}{processor / bare_processor:>12.2f}{peak:>7.2f} GB"
-                f"{int(again):>14,}{error:>12.1e}   ({seconds:.1f} s, bare {bare:.1f} s)",
-                flush=True,
-            )
+            row(name, found, bare, f"{error:>12.1e}")
+            met = met and error < LARGEST_ERROR and within(found, bare)
+            if options.dask:
+                on_dask = measure(path, options.jobs, name, dask=True)
+                same = on_dask.state == found.state
+                row("  on Dask", on_dask, bare, "   same bits" if same else "   OTHER BITS")
+                met = met and same and within(on_dask, bare)
     finally:
         shutil.rmtree(folder)
     print(

@@ -105,6 +105,7 @@ def test_an_unreachable_cluster(command, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+LEARN = ["learn", "log.csv", "--arm", "arm", "--reward", "reward", "--out", "agent.gf"]
 ARMS = ["--sigma", "0.1", "--pulls", "2"]
 BAD = {
     "workers": ([*FIGURE, "--workers", "0"], "--workers must be a whole number at least 1, got 0"),
@@ -121,6 +122,10 @@ BAD = {
         "cluster must be the address of a scheduler",
     ),
     "resume": ([*FIGURE, "--resume", __file__], "file exists"),
+    "learn": (
+        [*LEARN, "--workers", "2", "--jobs", "2"],
+        "--jobs must be left out where --cluster or --workers is given, got 2",
+    ),
     "bounds": (
         ["bounds", "arms.csv", *ARMS, "--workers", "2"],
         "--cluster, --workers and --resume must be given with --simulate",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.running_policy import RunningPolicy
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class FromLogs(RunningPolicy):
@@ -19,12 +22,14 @@ class FromLogs(RunningPolicy):
         reward: str = "reward",
         rewarded_only: bool = False,
         n_jobs: int = 1,
+        engine: Client | None = None,
         progress: bool | None = None,
     ) -> int:
         """Learn a log of any size, as ``update`` with ``step=0`` would row by row; how many rows.
 
-        Memory is bounded, and sums are made on threads: :mod:`greedyfirst.agent.learning_from_logs`
-        says how. If a row is refused the agent is as it was.
+        Memory is bounded, and sums are made on threads or on a Dask cluster:
+        :mod:`greedyfirst.agent.learning_from_logs` says how. If a row is refused, or the cluster
+        is lost, the agent is as it was.
 
         Parameters
         ----------
@@ -39,6 +44,9 @@ class FromLogs(RunningPolicy):
             Leave out rows without a reward, which are refused otherwise.
         n_jobs
             Threads; -1 is one per processor. The result is the same, bit for bit, for any number.
+        engine
+            A ``dask.distributed.Client``, whose workers then take the place of threads. They must
+            see the same files. The result is the same, bit for bit.
         progress
             Whether to show a progress bar; None shows it on a terminal.
         """
@@ -51,6 +59,7 @@ class FromLogs(RunningPolicy):
             reward=reward,
             rewarded_only=rewarded_only,
             n_jobs=n_jobs,
+            engine=engine,
             progress=progress,
         )
         self._make_room(learned.rows)

@@ -1,10 +1,11 @@
 """What an agent learns from a log of any size, as if each row had been given to ``update``.
 
-Shards of the log are summed on threads, block by block (:mod:`greedyfirst.models.row_sums`), and
-the sums are added to the state in the log's order. A block in which more can happen than its sums
-tell is read again and learned row by row: a prior that is learned again, a look at the arms, a new
-direction of the contexts, or a switch test that its bounds do not settle
-(:mod:`greedyfirst.policies.learning_by_sums`). Nothing depends on the number of threads.
+Shards of the log are summed on threads or a cluster's workers, block by block
+(:mod:`greedyfirst.models.row_sums`), and the sums are added to the state in the log's order. A
+block in which more can happen than its sums tell is read again and learned row by row: a prior that
+is learned again, a look at the arms, a new direction of the contexts, or a switch test that its
+bounds do not settle (:mod:`greedyfirst.policies.learning_by_sums`). Nothing depends on where shards
+are summed.
 
 Maximum likelihood takes a pass over the log for each step of Newton's method:
 :mod:`greedyfirst.agent.likelihood_passes`.
@@ -13,9 +14,9 @@ Maximum likelihood takes a pass over the log for each step of Newton's method:
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from rich.console import Console
@@ -23,8 +24,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from greedyfirst.agent.likelihood_passes import fit_log
 from greedyfirst.agent.log_learners import LinearPartLearner, PolicyLearner, fits_likelihood
-from greedyfirst.agent.log_reading import LogReading
-from greedyfirst.engines.engine import n_threads
+from greedyfirst.agent.log_reading import LogReading, compile_sums
+from greedyfirst.engines.calls import calls_on
+from greedyfirst.engines.engine import Where
 from greedyfirst.models.likelihood_sums import LikelihoodSums
 from greedyfirst.tables.log_files import open_log
 from greedyfirst.tables.log_rows import LogColumns
@@ -51,11 +53,10 @@ def learn_from(
     arm: str,
     reward: str,
     rewarded_only: bool = False,
-    n_jobs: int = 1,
     progress: bool | None = None,
+    **where: Unpack[Where],
 ) -> Learned:
     """A copy of the agent's state after all rows of a log; the agent itself is not changed."""
-    threads = n_threads("n_jobs", n_jobs)
     columns = LogColumns(
         contexts=_context_columns(agent),
         arm=arm,
@@ -64,15 +65,16 @@ def learn_from(
         schema=agent.schema,
         rewarded_only=rewarded_only,
     )
-    likelihood = fits_likelihood(agent)
+    learner = LinearPartLearner(agent) if fits_likelihood(agent) else PolicyLearner(agent)
+    link = agent.policy.reward_link() if isinstance(learner, LinearPartLearner) else None
+    prepare = partial(compile_sums, agent.n_arms, link) if learner.adds_up else None
     with (
         open_log(dataset) as log,
-        ThreadPoolExecutor(threads) as pool,
+        calls_on(prepare=prepare, **where) as calls,
         _Shown(progress, log.rows) as shown,
     ):
         columns.check(log.schema)
-        reading = LogReading(columns, log.shards, pool, shown.advance)
-        learner = LinearPartLearner(agent) if likelihood else PolicyLearner(agent)
+        reading = LogReading(columns, log.shards, calls, shown.advance)
         reading.learn(learner)
         if not reading.rows:
             raise ValueError(f"no row of the log has a reward in column {reward!r}")

@@ -1,28 +1,26 @@
-"""Passes over a log of any size: shards are summed on threads, and taken in in their order.
+"""Passes over a log of any size: shards are summed elsewhere, and taken in in their order.
 
-What a shard's sums are does not depend on the number of threads. Each is summed with what the
-learner expects when a fixed number of shards before it have been taken in.
+What a shard's sums are does not depend on where. Each is summed with what the learner expects when
+a fixed number of shards before it have been taken in.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+
+import numpy as np
 
 from greedyfirst.agent.log_learners import Learner
 from greedyfirst.compiling.families import options_of
+from greedyfirst.engines.calls import Calls, results_in_order
 from greedyfirst.links.link import Link, check_rewards
 from greedyfirst.models.likelihood_sums import LikelihoodSums, sum_likelihood
 from greedyfirst.models.row_sums import Expected, RowSums, add_up
 from greedyfirst.tables.log_files import Shard
 from greedyfirst.tables.log_rows import LogColumns, LogRows
 from greedyfirst.validation import FloatArray
-
-Sums = TypeVar("Sums")
 
 # Shards that are summed ahead, and the bytes that their sums may take.
 AHEAD, AHEAD_BYTES = 32, 2**28
@@ -45,14 +43,23 @@ def sum_shard_likelihood(
     return total
 
 
+def compile_sums(n_arms: int, link: type[Link] | None) -> None:
+    """Have what sums shards compiled; with a link, what sums for a step of Newton's method too."""
+    none, zeros = np.zeros((1, 0)), np.zeros((n_arms, 1))
+    rows = none, np.zeros(0, np.int64), np.zeros(0)
+    add_up(*rows, n_arms, Expected(reference=zeros[0], complements=()))
+    if link is not None:
+        sum_likelihood(options_of(link), *rows, zeros, squared=False)
+
+
 class LogReading:
-    """A log that is read by threads.
+    """A log that is read in shards.
 
     Parameters
     ----------
     columns, shards
         What is read.
-    pool
+    calls
         Where shards are summed.
     advance
         Called with the number of rows that are done.
@@ -62,11 +69,11 @@ class LogReading:
         self,
         columns: LogColumns,
         shards: Sequence[Shard],
-        pool: ThreadPoolExecutor,
+        calls: Calls,
         advance: Callable[[int], None],
     ) -> None:
         self._columns, self._shards = columns, shards
-        self._pool, self._advance = pool, advance
+        self._calls, self._advance = calls, advance
         #: Rows taken in by :meth:`learn`, and those of them that were taken in one by one.
         self.rows = self.one_by_one = 0
 
@@ -87,7 +94,7 @@ class LogReading:
             skip = done if shard is self._shards[0] else 0
             return partial(sum_shard, shard, self._columns, learner.expected(), skip)
 
-        for shard, blocks in self._in_order(work, self._ahead()):
+        for shard, blocks in results_in_order(self._calls, self._shards, work, ahead=self._ahead()):
             again = enumerate(self._columns.read(shard))
             for number, sums in enumerate(blocks, start=done):
                 if learner.can_add(sums):
@@ -104,32 +111,10 @@ class LogReading:
         def work(shard: Shard) -> Callable[[], LikelihoodSums]:
             return partial(sum_shard_likelihood, shard, self._columns, link, points, squared)
 
-        for shard, sums in self._in_order(work, AHEAD):
+        for shard, sums in results_in_order(self._calls, self._shards, work, ahead=AHEAD):
             total.add(sums)
             self._advance(shard.rows)
         return total
-
-    def _in_order(
-        self, work: Callable[[Shard], Callable[[], Sums]], ahead: int
-    ) -> Iterator[tuple[Shard, Sums]]:
-        """Each shard with its sums, in their order; so many are summed ahead."""
-        to_come = iter(self._shards)
-        waiting: deque[tuple[Shard, Future[Sums]]] = deque()
-
-        def submit(count: int) -> None:
-            waiting.extend(
-                (shard, self._pool.submit(work(shard))) for shard in islice(to_come, count)
-            )
-
-        try:
-            submit(ahead)
-            while waiting:
-                shard, task = waiting.popleft()
-                yield shard, task.result()
-                submit(1)
-        finally:
-            for _, task in waiting:
-                task.cancel()
 
     def _ahead(self) -> int:
         """Shards whose sums there is room for."""

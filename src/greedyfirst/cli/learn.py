@@ -11,7 +11,7 @@ import typer
 from greedyfirst.cli import service_export
 from greedyfirst.cli.application import Force, Seed, app
 from greedyfirst.cli.policy_option import policy_of
-from greedyfirst.cli.spread_options import Jobs
+from greedyfirst.cli.spread_options import Cluster, Jobs, Workers, done_by
 from greedyfirst.cli.table_options import Categorical, Drop, InterceptOrNot
 
 
@@ -43,28 +43,33 @@ def learn(
         typer.Option("--standardise/--as-is", help="Give numbers mean 0 and variance 1, or not."),
     ] = False,
     seed: Seed = 10,
-    jobs: Jobs = 1,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
+    workers: Workers = None,
     force: Force = False,
 ) -> None:
     """Let a policy learn a log of decisions and rewards, in bounded memory.
+
+    With --cluster the workers must see the same files, under the same paths.
 
     Writes the agent, which goes on from there and takes rows with the log's columns.
     """
     # Slow to import, and no other command needs them.
     from greedyfirst.agent import Agent
-    from greedyfirst.engines.engine import n_threads
     from greedyfirst.files.outputs import check_free
     from greedyfirst.tables.columns import check_known
     from greedyfirst.tables.log_files import open_log
     from greedyfirst.tables.log_survey import infer_log_schema
     from greedyfirst.validation import wrong
 
-    threads = n_threads("--jobs", jobs)
     learner = policy_of(policy)
     if not out.resolve().parent.is_dir():
         raise wrong("--out", str(out), "a file in a folder that exists")
     check_free([out], force=force)
-    with open_log(logs) as log:
+    with (
+        done_by(jobs=jobs, cluster=cluster, workers=workers) as where,
+        open_log(logs) as log,
+    ):
         names = list(log.schema.names)
         used = _columns(names, arm, reward)
         for name in drop or ():
@@ -78,7 +83,7 @@ def learn(
             categorical=categorical or (),
             intercept=intercept,
             standardise=standardise,
-            n_jobs=threads,
+            **where,
         )
         agent = Agent(learner, schema=schema, arms=arms, seed=seed)
         rows = agent.learn_from(
@@ -86,7 +91,7 @@ def learn(
             arm=used[0],
             reward=used[1],
             rewarded_only=service_export.is_export(names),
-            n_jobs=threads,
+            **where,
         )
     agent.save(out)
     typer.echo(f"{rows:,} rows, {len(arms)} arms, {schema.n_features} features")

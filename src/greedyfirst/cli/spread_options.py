@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from greedyfirst.engines.engine import Spread
+from greedyfirst.engines.engine import Spread, Where, n_threads
 from greedyfirst.validation import whole_number, wrong
 
 Jobs = Annotated[int, typer.Option(help="Threads; -1 is one per processor.")]
@@ -33,14 +33,20 @@ def spread_over(
     *, jobs: int, cluster: str | None, workers: int | None, resume: Path | None
 ) -> Iterator[Spread]:
     """What these options ask for, with a client of the cluster while the work lasts."""
-    if jobs != -1:
-        whole_number("--jobs", jobs, at_least=1)
+    with done_by(jobs=jobs, cluster=cluster, workers=workers) as where:
+        yield {**where, "resume": resume}
+
+
+@contextmanager
+def done_by(*, jobs: int, cluster: str | None, workers: int | None) -> Iterator[Where]:
+    """The threads that these options ask for, or a client of the cluster while the work lasts."""
+    n_threads("--jobs", jobs)
     if workers is not None:
         whole_number("--workers", workers, at_least=1)
     if cluster is not None and workers is not None:
         raise wrong("--workers", workers, "left out where --cluster is given")
     if cluster is None and workers is None:
-        yield {"n_jobs": jobs, "resume": resume}
+        yield {"n_jobs": jobs}
         return
     if jobs != -1:
         raise wrong("--jobs", jobs, "left out where --cluster or --workers is given")
@@ -52,4 +58,4 @@ def spread_over(
         ) from None
     opened = local_workers(workers) if workers is not None else cluster_at(str(cluster))
     with opened as client:
-        yield {"engine": client, "resume": resume}
+        yield {"engine": client}

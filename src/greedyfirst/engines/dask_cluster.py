@@ -1,4 +1,4 @@
-"""Blocks on the workers of a Dask cluster.
+"""Blocks on the workers of a Dask cluster, and what all work there shares.
 
 The scheduler knows of few blocks at a time, and gives those of a worker that died to others. A
 result is fetched as soon as it is there, so that nothing finished is lost with a worker.
@@ -21,7 +21,7 @@ from dask.utils import parse_timedelta
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 
-from greedyfirst.engines.engine import A_CLIENT, Results, Task
+from greedyfirst.engines.engine import Results, Task
 from greedyfirst.engines.sending import packed
 from greedyfirst.validation import whole_number, wrong
 
@@ -31,6 +31,7 @@ BLOCKS_PER_THREAD, BLOCKS_BESIDES = 2, 8
 COUNTED_AGAIN = 5.0
 #: Seconds until a scheduler must answer, and until there must be a worker.
 ANSWERS_WITHIN, WORKERS_WITHIN = 10.0, 60.0
+HINT_TO_RESUME = "with a directory to resume from, finished blocks need not be made again"
 #: Dask has workers give memory of 64 KiB back to the system at once. Each instance's arrays would
 #: then be made of new pages, a tenth of the time of Figure 2: workers keep it as threads do.
 AS_THREADS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
@@ -40,16 +41,12 @@ class DaskCluster:
     """An engine of the workers that a client reaches."""
 
     def __init__(self, client: Client) -> None:
-        if not isinstance(client, Client):
-            raise wrong("engine", client, A_CLIENT)
-        if client.asynchronous or client.status != "running":
-            raise wrong("engine", client, "a client that is connected, and not asynchronous")
         self.client = client
 
     def run(self, task: Task, blocks: Sequence[range]) -> Results:
         """Places and results, as they come."""
         content = packed(task)
-        with _one_sentence(self.client):
+        with one_sentence(self.client, hint=HINT_TO_RESUME):
             yield from _Run(self.client, content, blocks).results()
 
 
@@ -60,7 +57,7 @@ class _Run:
         self.client, self.blocks = client, blocks
         self.key = hashlib.sha256(content).hexdigest()
         self.names = f"greedyfirst-{uuid.uuid4().hex}"
-        self.work = _work()
+        self.work = on_worker("run_block")
         self.done = as_completed(with_results=True, loop=client.loop)
         self.running: dict[Future, int] = {}
         self.submitted = 0
@@ -71,7 +68,7 @@ class _Run:
 
     def results(self) -> Results:
         try:
-            self._wait_for_a_worker()
+            wait_for_a_worker(self.client)
             # Else the scheduler would favour the one worker that has it.
             self.client.replicate([self.task])
             self._submit()
@@ -104,43 +101,48 @@ class _Run:
             self.counted, self.threads = now, sum(self.client.nthreads().values())
         return BLOCKS_PER_THREAD * self.threads + BLOCKS_BESIDES
 
-    def _wait_for_a_worker(self) -> None:
-        try:
-            self.client.wait_for_workers(1, timeout=WORKERS_WITHIN)
-        except TimeoutError:
-            raise ConnectionError(
-                f"the Dask scheduler at {_address(self.client)} has had no workers for "
-                f"{WORKERS_WITHIN:g} s; start some with dask worker {_address(self.client)}"
-            ) from None
+
+def wait_for_a_worker(client: Client) -> None:
+    """Wait for the first one; ConnectionError if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+    except TimeoutError:
+        raise ConnectionError(
+            f"the Dask scheduler at {_address(client)} has had no workers for "
+            f"{WORKERS_WITHIN:g} s; start some with dask worker {_address(client)}"
+        ) from None
 
 
-def _work() -> Any:
-    """What workers call. No module's function, so that it travels with its code.
+def on_worker(function: str) -> Any:
+    """A function of :mod:`greedyfirst.engines.worker`, as workers call it.
 
-    A worker without this module can then say so.
+    It is no module's, so that it travels with its code: a worker without this package can then
+    say so.
     """
 
     def work(*arguments: Any) -> Any:
         try:
-            from greedyfirst.engines.worker import run_block
-        except ImportError as error:
+            from greedyfirst.engines import worker
+
+            known = getattr(worker, function)
+        except (ImportError, AttributeError) as error:
             raise ValueError(
                 f"a worker has no greedyfirst, or an older one than this program ({error}); "
                 "install the same version and restart it"
             ) from None
-        return run_block(*arguments)
+        return known(*arguments)
 
     return work
 
 
 @contextmanager
-def _one_sentence(client: Client) -> Iterator[None]:
-    """What Dask reports of dead workers and schedulers, in words."""
+def one_sentence(client: Client, *, hint: str) -> Iterator[None]:
+    """What Dask reports of dead workers and schedulers, in words; what to do about the latter."""
     try:
         yield
     except KilledWorker as error:
         raise ConnectionError(
-            f"the same block was on {error.allowed_failures + 1} workers that died; their logs "
+            f"the same work was on {error.allowed_failures + 1} workers that died; their logs "
             "may say why (often: too little memory)"
         ) from None
     except (CancelledError, OSError) as error:
@@ -148,7 +150,7 @@ def _one_sentence(client: Client) -> Iterator[None]:
             raise
         raise ConnectionError(
             f"the Dask scheduler at {_address(client)} was lost, or the work on it was cancelled; "
-            "with a directory to resume from, finished blocks need not be made again"
+            f"{hint}"
         ) from None
 
 

@@ -47,14 +47,19 @@ class Engine(Protocol):
         """
 
 
-class Spread(TypedDict, total=False):
-    """How work is spread: options that several functions have, and hand on.
-
-    ``n_jobs`` threads, or a Dask client as ``engine``; ``resume``: a directory of finished blocks.
-    """
+class Where(TypedDict, total=False):
+    """Where work runs: ``n_jobs`` threads, or a Dask client as ``engine``."""
 
     n_jobs: int
     engine: Client | None
+
+
+class Spread(Where, total=False):
+    """How blocks are spread: options that several functions have, and hand on.
+
+    ``resume``: a directory of finished blocks.
+    """
+
     resume: str | Path | None
 
 
@@ -63,24 +68,38 @@ def engine_for(
 ) -> Engine:
     """The engine that these options ask for."""
     chosen: Engine
-    if engine is None:
+    client = dask_client(n_jobs, engine)
+    if client is None:
         from greedyfirst.engines.threads import Threads
 
         chosen = Threads(n_threads("n_jobs", n_jobs))
     else:
-        if n_jobs != 1:
-            raise wrong("n_jobs", n_jobs, "left out where an engine is given: it has its workers")
-        # Half a second to import, and an extra that need not be there.
-        try:
-            from greedyfirst.engines.dask_cluster import DaskCluster
-        except ImportError:
-            raise wrong("engine", engine, A_CLIENT) from None
-        chosen = DaskCluster(engine)
+        from greedyfirst.engines.dask_cluster import DaskCluster
+
+        chosen = DaskCluster(client)
     if resume is None:
         return chosen
     from greedyfirst.engines.resume import Resumed
 
     return Resumed(chosen, Path(resume))
+
+
+def dask_client(n_jobs: int, engine: Client | None) -> Client | None:
+    """The client that these options ask for, None for threads; refused if it is of no use."""
+    if engine is None:
+        return None
+    if n_jobs != 1:
+        raise wrong("n_jobs", n_jobs, "left out where an engine is given: it has its workers")
+    # Half a second to import, and an extra that need not be there.
+    try:
+        from distributed import Client
+    except ImportError:
+        raise wrong("engine", engine, A_CLIENT) from None
+    if not isinstance(engine, Client):
+        raise wrong("engine", engine, A_CLIENT)
+    if engine.asynchronous or engine.status != "running":
+        raise wrong("engine", engine, "a client that is connected, and not asynchronous")
+    return engine
 
 
 def n_threads(name: str, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""A task as bytes for other processes, and what must be the same there.
+"""A task or a call as bytes for other processes, and what must be the same there.
 
 What a script defines (``__main__``) travels with its code, by cloudpickle. What a module defines is
 imported by the worker, whose copy may be older: so its fingerprint travels along. A policy's
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Callable
 from importlib import import_module
 from operator import attrgetter
 from types import FunctionType
@@ -39,19 +40,19 @@ class Imported(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A task on its way, and what must be the same where it arrives."""
+    """A task or a call on its way, and what must be the same where it arrives."""
 
-    task: bytes
+    work: bytes
     imported: tuple[Imported, ...]
     software: dict[str, str]
 
 
-def packed(task: Task) -> bytes:
-    """A :class:`Sent` as bytes; ValueError if a part of the task cannot travel."""
+def packed(work: Task | Callable[[], object]) -> bytes:
+    """A :class:`Sent` as bytes; ValueError if a part of it cannot travel."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     try:
-        pickler.dump(task)
+        pickler.dump(work)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"what runs on a cluster must be picklable: {error}") from error
     return pickle.dumps(Sent(stream.getvalue(), tuple(pickler.imported.values()), software()))

@@ -1,10 +1,12 @@
-"""What runs on a Dask worker: each thread prepares a task once, then does its blocks."""
+"""What runs on a Dask worker: blocks of tasks that each thread prepares once, and single calls."""
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import threading
 from collections import OrderedDict
+from typing import Any
 
 from distributed import get_worker
 
@@ -17,6 +19,8 @@ from greedyfirst.files.host_lock import host_lock
 KEPT_READY = 4
 _READY = threading.local()
 _PREPARING = threading.Lock()
+#: Hashes of what this process has called to prepare for calls.
+_PREPARED: set[bytes] = set()
 
 
 def run_block(key: str, packed: bytes, first: int, stop: int) -> Arrays:
@@ -25,19 +29,41 @@ def run_block(key: str, packed: bytes, first: int, stop: int) -> Arrays:
     return stacked([work(item) for item in range(first, stop)])
 
 
+def run_call(prepare: bytes | None, packed: bytes) -> Any:
+    """A call; what prepares for it is called first, once in a process."""
+    if prepare is not None:
+        _prepare(prepare)
+    return _unpacked(packed)()
+
+
+def _prepare(packed: bytes) -> None:
+    key = hashlib.sha256(packed).digest()
+    with _PREPARING:
+        if key not in _PREPARED:
+            with host_lock("preparing"):
+                _unpacked(packed)()
+            _PREPARED.add(key)
+
+
 def _ready(key: str, packed: bytes) -> Work:
     """The task, prepared for this thread."""
     tasks: OrderedDict[str, Work] = _READY.__dict__.setdefault("tasks", OrderedDict())
     if key not in tasks:
-        sent: Sent = pickle.loads(packed)
-        _check(sent)
+        task = _unpacked(packed)
         # The first process of a host compiles; the others find the machine code on the disk.
         with _PREPARING, host_lock("preparing"):
-            tasks[key] = pickle.loads(sent.task).prepare()
+            tasks[key] = task.prepare()
         if len(tasks) > KEPT_READY:
             tasks.popitem(last=False)
     tasks.move_to_end(key)
     return tasks[key]
+
+
+def _unpacked(packed: bytes) -> Any:
+    """A task or a call, if this worker would do it as the program itself."""
+    sent: Sent = pickle.loads(packed)
+    _check(sent)
+    return pickle.loads(sent.work)
 
 
 def _check(sent: Sent) -> None:

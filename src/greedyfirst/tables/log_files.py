@@ -6,6 +6,7 @@ has no such parts: it is first copied, batch by batch, to a temporary Arrow file
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,19 +33,44 @@ _KNOWN = (*_PARQUET_ENDINGS, *_ARROW_ENDINGS, *_TEXT_ENDINGS)
 class Shard:
     """A part of a file that is read by itself."""
 
+    #: The whole path: other processes may have another working directory.
     path: str
     #: ``PARQUET`` or ``ARROW``, and the part's number in the file, from 0.
     kind: str
     number: int
     rows: int
-    #: The file that errors name: another than ``path`` for text.
+    #: The file as the user named it, and whether ``path`` is a temporary copy of it: so for text.
     source: str
+    is_copy: bool
+    #: Of the file, when the log was opened.
+    bytes: int
 
     @property
     def name(self) -> str:
         """As errors call it."""
-        text = self.source != self.path
-        return self.source if text else f"{self.source}, {self.kind} {self.number}"
+        return self.source if self.is_copy else f"{self.source}, {self.kind} {self.number}"
+
+    def check_file(self) -> None:
+        """Refuse another file than the one that was opened, maybe by another process."""
+        path = Path(self.path)
+        found = path.stat().st_size if path.is_file() else None
+        if found == self.bytes:
+            return
+        host = platform.node()
+        if found is not None:
+            raise ValueError(
+                f"{self.path} has {found} bytes on {host}, and had {self.bytes} when the log was "
+                "opened; let nobody write to a log that is being read"
+            )
+        if self.is_copy:
+            raise ValueError(
+                f"{host} has no {self.path}, a temporary copy of {self.source}; text is copied, so "
+                "for workers on other machines write the log as Parquet where all of them see it"
+            )
+        raise ValueError(
+            f"{host} has no {self.path}; the log must be where all that read it see it, under the "
+            "same path"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +111,7 @@ def open_log(source: Any) -> Iterator[LogFiles]:
 
 def batches(shard: Shard, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
     """The shard's columns, so many ``rows`` at a time; only the last batch has fewer."""
+    shard.check_file()
     try:
         if shard.kind == PARQUET:
             # Not the whole row group at once, as by default.
@@ -161,25 +188,29 @@ def _shards(path: Path, copy: Path) -> tuple[list[Shard], pa.Schema]:
             schema = file.schema_arrow
     except (pa.ArrowException, OSError):
         raise ValueError(f"{path} is damaged or not what its ending says; write it again") from None
-    own = str(path)
-    return [
-        Shard(path=own, kind=PARQUET, number=number, rows=rows, source=own)
-        for number, rows in enumerate(counts)
-    ], schema
+    return _shards_of(path, path, PARQUET, counts), schema
 
 
 def _arrow_shards(path: Path, source: Path) -> tuple[list[Shard], pa.Schema]:
     with pa.memory_map(str(path)) as opened, pa.ipc.open_file(opened) as file:
-        return [
-            Shard(
-                path=str(path),
-                kind=ARROW,
-                number=number,
-                rows=file.get_batch(number).num_rows,
-                source=str(source),
-            )
-            for number in range(file.num_record_batches)
-        ], file.schema
+        counts = [file.get_batch(number).num_rows for number in range(file.num_record_batches)]
+        return _shards_of(path, source, ARROW, counts), file.schema
+
+
+def _shards_of(path: Path, source: Path, kind: str, counts: Sequence[int]) -> list[Shard]:
+    """The parts of a file that have so many rows each."""
+    return [
+        Shard(
+            path=str(path.absolute()),
+            kind=kind,
+            number=number,
+            rows=rows,
+            source=str(source),
+            is_copy=path != source,
+            bytes=path.stat().st_size,
+        )
+        for number, rows in enumerate(counts)
+    ]
 
 
 def _common_schema(schemas: dict[str, pa.Schema]) -> pa.Schema:

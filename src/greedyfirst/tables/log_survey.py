@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from greedyfirst.engines.engine import n_threads
+from greedyfirst.engines.calls import calls_on, results_in_order
+from greedyfirst.engines.engine import Where
 from greedyfirst.tables.columns import check_known, level_of, sort_levels
 from greedyfirst.tables.inference import MOST_LEVELS
 from greedyfirst.tables.labels import MOST_CLASSES
 from greedyfirst.tables.log_files import LogFiles, Shard, batches, is_number, is_text
 from greedyfirst.tables.log_rows import BLOCK_ROWS
 from greedyfirst.tables.schema import Categorical, Numeric, Schema
+
+# Shards that are looked at ahead.
+AHEAD = 32
 
 
 @dataclass
@@ -102,13 +107,16 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def survey(
-    log: LogFiles, numbers: Collection[str], categories: Collection[str], *, n_jobs: int = 1
+    log: LogFiles, numbers: Collection[str], categories: Collection[str], **where: Unpack[Where]
 ) -> dict[str, ColumnSurvey]:
     """What the log's columns hold, merged in the order of its shards."""
     found = {name: ColumnSurvey() for name in (*numbers, *categories)}
-    with ThreadPoolExecutor(n_threads("n_jobs", n_jobs)) as pool:
-        parts = pool.map(lambda shard: survey_shard(shard, numbers, categories), log.shards)
-        for part in parts:
+
+    def call(shard: Shard) -> Callable[[], dict[str, ColumnSurvey]]:
+        return partial(survey_shard, shard, numbers, categories)
+
+    with calls_on(**where) as calls:
+        for _, part in results_in_order(calls, log.shards, call, ahead=AHEAD):
             for name, each in part.items():
                 found[name].merge(each)
                 _check_levels(name, found[name])
@@ -131,7 +139,7 @@ def infer_log_schema(
     categorical: Iterable[str] = (),
     intercept: bool = True,
     standardise: bool = False,
-    n_jobs: int = 1,
+    **where: Unpack[Where],
 ) -> tuple[Schema, tuple[str, ...]]:
     """How a log's columns become contexts, and its arms.
 
@@ -143,7 +151,7 @@ def infer_log_schema(
         raise ValueError("no column is left as a feature; add columns, or drop fewer")
     texts = categories_of(log, contexts, categorical)
     numbers = [name for name in contexts if name not in texts] if standardise else []
-    found = survey(log, numbers, [*dict.fromkeys([arm, *texts])], n_jobs=n_jobs)
+    found = survey(log, numbers, [*dict.fromkeys([arm, *texts])], **where)
     arms = sort_levels(found[arm].levels)
     check_complete(found)
     if len(arms) > MOST_CLASSES:
