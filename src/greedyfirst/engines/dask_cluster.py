@@ -32,9 +32,13 @@ COUNTED_AGAIN = 5.0
 #: Seconds until a scheduler must answer, and until there must be a worker.
 ANSWERS_WITHIN, WORKERS_WITHIN = 10.0, 60.0
 HINT_TO_RESUME = "with a directory to resume from, finished blocks need not be made again"
-#: Dask has workers give memory of 64 KiB back to the system at once. Each instance's arrays would
-#: then be made of new pages, a tenth of the time of Figure 2: workers keep it as threads do.
-AS_THREADS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+#: Settings of Dask for workers that are started here. By default they give memory of 64 KiB back to
+#: the system at once, so that each instance's arrays are made of new pages: a tenth of the time of
+#: Figure 2. And they look at their own stack a hundred times a second, for a page nobody opens.
+OWN_WORKERS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    "distributed.worker.profile.enabled": False,
+}
 
 
 class DaskCluster:
@@ -186,7 +190,7 @@ def local_workers(n_workers: int) -> Iterator[Client]:
     whole_number("workers", n_workers, at_least=1)
     _say_nothing()
     with (
-        dask.config.set(AS_THREADS),
+        dask.config.set(OWN_WORKERS),
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
