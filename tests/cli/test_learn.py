@@ -121,7 +121,14 @@ def test_missing_values_and_files(frame, run, tmp_path):
     frame.loc[3, "sex"] = None
     frame.to_parquet(tmp_path / "log.parquet")
     code, _, errors = run("log.parquet", *NAMED, "--out", "agent.gf")
-    assert (code, "column 'sex' has missing values in 1 rows" in errors) == (2, True)
+    assert (code, "column 'sex' has missing values in 1 row; fill them" in errors) == (2, True)
+    frame["sex"] = "f"
+    frame.loc[3, "age"] = None
+    frame.to_parquet(tmp_path / "log.parquet")
+    code, _, errors = run("log.parquet", *NAMED, "--out", "agent.gf")
+    assert code == 2
+    assert "row group 0: column 'age', data row 4 must be a finite number" in errors
+    assert errors.endswith("; correct such rows or leave them out\n")
     code, _, errors = run("nothing.csv", *NAMED, "--out", "agent.gf")
     assert (code, "nothing.csv does not exist" in errors) == (2, True)
     code, _, errors = run("log.parquet", *NAMED, "--out", "nowhere/agent.gf")

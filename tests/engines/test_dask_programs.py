@@ -119,7 +119,7 @@ BAD = {
     ),
     "address": (
         [*FIGURE, "--cluster", "no scheduler"],
-        "cluster must be the address of a scheduler",
+        "--cluster must be the address of a scheduler",
     ),
     "resume": ([*FIGURE, "--resume", __file__], "file exists"),
     "learn": (

@@ -172,7 +172,7 @@ def _say_nothing() -> None:
 def cluster_at(address: str) -> Iterator[Client]:
     """A client of the scheduler at this address."""
     if not re.fullmatch(r"(\w+://)?\S+:\d+", address):
-        raise wrong("cluster", address, "the address of a scheduler, such as tcp://10.0.0.5:8786")
+        raise wrong("--cluster", address, "the address of a scheduler, such as tcp://10.0.0.5:8786")
     _say_nothing()
     configured = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     try:

@@ -103,7 +103,8 @@ class LogColumns:
             try:
                 return np.ascontiguousarray(self.schema.encode(frame).T)
             except ValueError as error:
-                raise ValueError(f"{shard.name}, after its row {first}: {error}") from None
+                where = f"{shard.name}, after its row {first}" if first else shard.name
+                raise ValueError(f"{where}: {error}; correct such rows or leave them out") from None
         columns = np.empty((len(self.contexts), batch.num_rows))
         for place, name in enumerate(self.contexts):
             _fill(columns[place], batch.column(name), name, shard)

@@ -174,9 +174,9 @@ def check_complete(found: dict[str, ColumnSurvey]) -> None:
     """Refuse missing values."""
     for name, each in found.items():
         if each.missing:
+            rows = "1 row" if each.missing == 1 else f"{each.missing:,} rows"
             raise ValueError(
-                f"column {name!r} has missing values in {each.missing:,} rows; fill them, "
-                "or leave such rows out"
+                f"column {name!r} has missing values in {rows}; fill them, or leave such rows out"
             )
 
 
