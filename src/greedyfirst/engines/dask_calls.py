@@ -6,9 +6,15 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import dask
 from distributed import Client, Future
 
-from greedyfirst.engines.dask_cluster import on_worker, one_sentence, wait_for_a_worker
+from greedyfirst.engines.dask_cluster import (
+    LARGE_CONTENT,
+    on_worker,
+    one_sentence,
+    wait_for_a_worker,
+)
 from greedyfirst.engines.sending import packed
 
 Result = TypeVar("Result")
@@ -39,7 +45,8 @@ class DaskCalls:
                 wait_for_a_worker(self._client)
                 self._has_worker = True
             key = f"greedyfirst-{uuid.uuid4().hex}"
-            future = self._client.submit(self._run, self._prepare, content, key=key)
+            with dask.config.set(LARGE_CONTENT):
+                future = self._client.submit(self._run, self._prepare, content, key=key)
         return OnCluster(self._client, future)
 
 

@@ -31,6 +31,8 @@ BLOCKS_PER_THREAD, BLOCKS_BESIDES = 2, 8
 COUNTED_AGAIN = 5.0
 #: Seconds until a scheduler must answer, and until there must be a worker.
 ANSWERS_WITHIN, WORKERS_WITHIN = 10.0, 60.0
+#: Dask would warn of more than 10 MB: tables of a replay, schemas of many categories.
+LARGE_CONTENT = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 HINT_TO_RESUME = "with a directory to resume from, finished blocks need not be made again"
 #: Settings of Dask for workers that are started here. By default they give memory of 64 KiB back to
 #: the system at once, so that each instance's arrays are made of new pages: a tenth of the time of
@@ -66,7 +68,7 @@ class _Run:
         self.running: dict[Future, int] = {}
         self.submitted = 0
         # A result of a call, not data of a worker: it is made again where that one dies.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        with dask.config.set(LARGE_CONTENT):
             self.task = client.submit(bytes, content, key=f"{self.names}-task")
         self.counted, self.threads = -COUNTED_AGAIN, 0
 
