@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,19 @@ def disk() -> Iterator[FailingDisk]:
     layer = FailingDisk()
     yield layer
     layer.unregister()
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A disk of 64 MB; skipped where none can be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="greedyfirst-disk-"))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "none", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        shutil.rmtree(folder)
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+    folder.rmdir()
 
 
 @pytest.fixture

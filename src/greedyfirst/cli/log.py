@@ -1,12 +1,18 @@
-"""`greedyfirst log check`, `backup` and `restore`: the log of the decision service."""
+"""`greedyfirst log check` and `copy`, `backup` and `restore`: the decision service's log."""
 
 from __future__ import annotations
 
 import getpass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from greedyfirst.cli.application import app
 from greedyfirst.cli.service_options import (
@@ -18,6 +24,9 @@ from greedyfirst.cli.service_options import (
     file_only,
     need_extra,
 )
+
+if TYPE_CHECKING:  # it needs what only the service's extra installs
+    from greedyfirst.service.log.copying import Begin, Copied
 
 log = typer.Typer(help="The log of the decision service.", no_args_is_help=True)
 app.add_typer(log, name="log")
@@ -86,6 +95,36 @@ def check_log(
             )
 
 
+@log.command(
+    "copy",
+    epilog="Example: [bold]greedyfirst log copy trial.db postgresql://greedyfirst@db/trial[/bold]",
+)
+def copy_to(
+    source: LogArgument,
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="Where the copy goes: a new file, or postgresql://USER@HOST/DATABASE without a "
+            "log."
+        ),
+    ],
+) -> None:
+    """Copy a log to another place: from a file to PostgreSQL, or back.
+
+    The copy is checked, and has all entries with their seals, and the keys. It is there as a whole
+    or not at all. To move a log, end the services that use it first.
+    """
+    need_extra()
+    from greedyfirst.service.log.copying import copy_log
+    from greedyfirst.service.log.places import place_of
+
+    old, new = existing(source), place_of(target)
+    with _bars() as begin:
+        done = copy_log(old, new, begin=begin)
+    for line in _said_of(done, str(old), str(new)):
+        typer.echo(line)
+
+
 @app.command(epilog="Example: [bold]greedyfirst backup trial.db copy.db[/bold]")
 def backup(
     db: LogArgument,
@@ -133,3 +172,31 @@ def restore(
         typer.echo(f"keys in use, also if they were revoked since: {', '.join(done.keys)}")
     else:
         typer.echo(f"no key is in use: greedyfirst keys add NAME --role admin --db {db}")
+
+
+@contextmanager
+def _bars() -> Iterator[Begin | None]:
+    """A progress bar for each thing that begins; None where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+
+        def begin(doing: str, total: int) -> Callable[[int], None]:
+            return partial(bar.advance, bar.add_task(doing, total=total))
+
+        yield begin
+
+
+def _said_of(done: Copied, source: str, target: str) -> Iterator[str]:
+    """What an operator must know of a copy."""
+    yield f"{target} has {done.head.seq} entries, all as they were written; head {done.head}"
+    for policy, seq in done.left_out:
+        yield f"the snapshot of {policy} after entry {seq} was changed, and is not in the copy"
+    if done.in_use:
+        yield f"a service uses {source}: what it records from now on is not in the copy"
+        yield "to move the log, end all its services, then copy it again to another place"
+    else:
+        yield f"no service uses {source}: to move the log, start services on {target} only"
+        yield "two logs that both go on would give the same decision ids twice"

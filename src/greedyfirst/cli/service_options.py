@@ -50,6 +50,6 @@ def file_only(place: Path | PostgresUrl) -> Path:
     if not isinstance(place, Path):
         raise ValueError(
             f"{place} is not a file: a log in PostgreSQL is backed up by pg_dump, put back by "
-            "pg_restore"
+            "pg_restore; greedyfirst log copy copies it to a file, or a file to it"
         )
     return place

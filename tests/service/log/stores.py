@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import psycopg
+from log_entries import entries
 
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.log.postgres_database import PostgresUrl
@@ -69,3 +70,20 @@ class DatabaseStore:
 
 
 Store = FileStore | DatabaseStore
+Place = Path | PostgresUrl
+
+
+def write(store: Store, last: int = 30) -> None:
+    """Write so many entries of the policy "p"."""
+    log = store.open()
+    log.append(entries(1, last))
+    log.close()
+
+
+def has_log(place: Place) -> bool:
+    """Whether anything is there."""
+    if isinstance(place, Path):
+        return place.exists()
+    with psycopg.connect(place.conninfo) as connection:
+        found = connection.execute("SELECT FROM pg_namespace WHERE nspname = 'greedyfirst'")
+        return found.fetchone() is not None

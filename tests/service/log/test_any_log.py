@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from log_entries import entries
 from served import SPECIFICATION
-from stores import DatabaseStore, FileStore, Store
+from stores import Store
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.log.entries import Entry, Head, encode, seal
 from greedyfirst.service.log.events import Created, Decided, Decision, Erased, Expired
 from greedyfirst.service.state.specification import Specification
-
-
-@pytest.fixture(params=["file", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "file":
-        return FileStore(tmp_path)
-    return DatabaseStore(request.getfixturevalue("postgres"))
 
 
 def test_what_is_appended_is_read(store: Store) -> None:

@@ -132,12 +132,19 @@ class KeyTables:
 
     def changes_after(self, number: int) -> list[tuple[int, KeyChanged]]:
         """Number and event of the changes after that number; none in a log of release 0.1."""
+        return [
+            (number, msgspec.json.decode(body, type=KeyChanged))
+            for number, body in self.noted_changes(number)
+        ]
+
+    def noted_changes(self, after: int = 0) -> list[tuple[int, bytes]]:
+        """Number and body of the changes after that number, as they were noted."""
         if not self._changes:
             return []
         rows = self.execute(
-            "SELECT number, body FROM key_changes WHERE number > ? ORDER BY number", (number,)
+            "SELECT number, body FROM key_changes WHERE number > ? ORDER BY number", (after,)
         )
-        return [(row[0], msgspec.json.decode(row[1], type=KeyChanged)) for row in rows]
+        return [(row[0], row[1]) for row in rows]
 
 
 @contextmanager

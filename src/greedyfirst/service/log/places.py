@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greedyfirst.service.log import read_only
+from greedyfirst.service.log.held_file import is_held
 from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.sqlite_file import disk
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.log.table_reader import TableReader
 
@@ -58,3 +60,40 @@ def reading(place: Path | PostgresUrl) -> Iterator[TableReader]:
         connection.read_only = True
         check_ours(connection, place)
         yield PostgresReader(place, connection)
+
+
+@contextmanager
+def reading_one_moment(place: Path | PostgresUrl) -> Iterator[TableReader]:
+    """The log at a place as it is now, whatever services add to it meanwhile."""
+    if isinstance(place, Path):
+        with read_only.reading(place) as log, disk(place), log.connection:  # one transaction
+            yield log
+        return
+    from psycopg import IsolationLevel
+
+    from greedyfirst.service.log.postgres_database import (
+        check_ours,
+        connect,
+        database,
+        take_time,
+    )
+    from greedyfirst.service.log.postgres_reader import PostgresReader
+
+    with database(place), closing(connect(place)) as connection:
+        take_time(connection)
+        connection.read_only = True
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        with connection.transaction():
+            check_ours(connection, place)
+            yield PostgresReader(place, connection)
+
+
+def in_use(place: Path | PostgresUrl) -> bool:
+    """Whether a service has the log at a place, or policies of it; not for that service itself."""
+    if isinstance(place, Path):
+        return is_held(place.resolve())
+    from greedyfirst.service.log.postgres_database import statements
+
+    with statements(place) as execute:
+        live = "SELECT EXISTS (SELECT FROM leases WHERE until > clock_timestamp())"
+        return bool(execute(live, ()).fetchone()[0])

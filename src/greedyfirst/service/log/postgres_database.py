@@ -101,6 +101,18 @@ def connect(url: PostgresUrl) -> psycopg.Connection[tuple[Any, ...]]:
     return connection
 
 
+def take_time(connection: psycopg.Connection[Any]) -> None:
+    """Let transactions last as long as they need, since nobody waits for what they lock.
+
+    That their client is gone is noticed by its silence.
+    """
+    connection.execute(
+        "SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; "
+        f"SET tcp_keepalives_idle = {_SILENT}; SET tcp_keepalives_interval = {_SILENT}; "
+        "SET tcp_keepalives_count = 3"
+    )
+
+
 def limit(connection: psycopg.Connection[Any], seconds: float) -> None:
     """Let no statement wait, or take, longer than that; it fails then."""
     connection.execute(f"SET statement_timeout = {round(1000 * seconds)}")
@@ -119,7 +131,7 @@ def prepare(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
     check_server(connection, url)
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (SCHEMA,))
-        version = _version(connection, url)
+        version = format_version(connection, url)
         if version > len(MIGRATIONS):
             raise newer(url, version)
         if not version:
@@ -150,7 +162,7 @@ def check_server(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
 
 def check_ours(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
     """Refuse a database without a log, or with one of another release's format."""
-    version = _version(connection, url)
+    version = format_version(connection, url)
     if not version:
         raise DamagedLogError(f"{url} has no log; greedyfirst serve --db {url} makes one")
     if version > len(MIGRATIONS):
@@ -174,7 +186,7 @@ def identity_of(connection: psycopg.Connection[Any]) -> str:
     return str(_one(connection, "SELECT value FROM meta WHERE name = 'identity'"))
 
 
-def _version(connection: psycopg.Connection[Any], url: PostgresUrl) -> int:
+def format_version(connection: psycopg.Connection[Any], url: PostgresUrl) -> int:
     """The number of the last migration, 0 if there is no log; another program's is refused."""
     if not _one(connection, "SELECT count(*) FROM pg_namespace WHERE nspname = %s", SCHEMA):
         return 0

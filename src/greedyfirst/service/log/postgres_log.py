@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
+from greedyfirst.service.errors import LogFailedError, LostLeaseError
 from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.leases import Leases
@@ -72,7 +72,7 @@ class PostgresLog(PostgresReader):
                 self.identity = identity_of(self._writer)
                 self._expect(same_as)
                 self._head = self.checked_tail(_CHECKED_AT_START)
-                self._check_head()
+                self.check_storage()
             before = None if same_as is None else same_as.leases.me
             self.leases: Leases = Leases(url, before or Owner(secrets.token_hex(8), address))
         except BaseException:
@@ -91,12 +91,6 @@ class PostgresLog(PostgresReader):
                 f"{self.url} lacks entries that were acknowledged, up to number {known.seq}; "
                 "connect to the server that has them"
             )
-
-    def _check_head(self) -> None:
-        """Refuse a log that ends before its head."""
-        ((seq, kept),) = self.rows("SELECT seq, seal FROM head")
-        if self.head_at(seq) != Head(seq, kept):
-            raise DamagedLogError(f"{self.url} has lost its last entries; put back a copy of it")
 
     # ---------------------------------------------------------------- writing
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import psycopg
 
-from greedyfirst.service.log.key_tables import AccessKey, KeyTables
+from greedyfirst.service.errors import DamagedLogError
+from greedyfirst.service.log.entries import Head
+from greedyfirst.service.log.key_tables import KeyTables
 from greedyfirst.service.log.postgres_database import PostgresUrl, database
 from greedyfirst.service.log.table_reader import TableReader
 
@@ -41,12 +43,16 @@ class PostgresReader(TableReader):
         with database(self.url):
             return connection.execute(sql.replace("?", "%s"), values, binary=True).fetchall()
 
-    def access_keys(self) -> list[AccessKey]:
-        """The keys beside the log."""
-        return KeyTables(self.rows).read()
+    @property
+    def key_tables(self) -> KeyTables:
+        """The tables of keys beside the log."""
+        return KeyTables(self.rows)
 
     def check_storage(self) -> None:
-        """Nothing: the seals are checked, and pages by PostgreSQL where it has checksums."""
+        """Refuse a log that ends before its head; PostgreSQL looks after pages by itself."""
+        ((seq, kept),) = self.rows("SELECT seq, seal FROM head")
+        if self.head_at(seq) != Head(seq, kept):
+            raise DamagedLogError(f"{self.url} has lost its last entries; put back a copy of it")
 
     def close(self) -> None:
         """Leave the database."""

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from greedyfirst.service.errors import DamagedLogError
-from greedyfirst.service.log.key_tables import AccessKey, KeyTables
+from greedyfirst.service.log.key_tables import KeyTables
 from greedyfirst.service.log.sqlite_file import disk
 from greedyfirst.service.log.table_reader import TableReader
 
@@ -52,9 +52,10 @@ class SqliteReader(TableReader):
             found: list[tuple[Any, ...]] = connection.execute(sql, values).fetchall()
         return found
 
-    def access_keys(self) -> list[AccessKey]:
-        """The keys beside the log."""
-        return KeyTables.in_file(self.rows).read()
+    @property
+    def key_tables(self) -> KeyTables:
+        """The tables of keys beside the log."""
+        return KeyTables.in_file(self.rows)
 
     def check_storage(self) -> None:
         """SQLite's own check."""

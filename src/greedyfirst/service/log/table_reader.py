@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from greedyfirst.service.errors import DamagedLogError
@@ -23,7 +23,7 @@ from greedyfirst.service.log.entries import (
 from greedyfirst.service.log.events import DAILY, Decided
 
 if TYPE_CHECKING:
-    from greedyfirst.service.log.key_tables import AccessKey
+    from greedyfirst.service.log.key_tables import AccessKey, KeyTables
 
 #: In SQL, as the index has it: entries of the audit list.
 IS_AUDITED = f"kind NOT IN ({', '.join(repr(kind) for kind in DAILY)})"
@@ -31,6 +31,12 @@ _SEAL_BYTES = 32
 _COLUMNS = "seq, at, policy, kind, step, key, body"
 _END = 2**62
 _AT_ONCE, _KEYS_AT_ONCE = 500, 10_000
+#: Is told how many entries more have been dealt with.
+Advance = Callable[[int], None]
+
+
+def silently(_: int) -> None:
+    """Nobody asks how far it is."""
 
 
 class TableReader(ABC):
@@ -47,13 +53,18 @@ class TableReader(ABC):
         ``long`` reads are done beside the others, which need not wait for them.
         """
 
+    @property
     @abstractmethod
-    def access_keys(self) -> list[AccessKey]:
-        """The keys beside the log."""
+    def key_tables(self) -> KeyTables:
+        """The tables of keys beside the log."""
 
     @abstractmethod
     def check_storage(self) -> None:
-        """Refuse a damaged store, by the database's own check."""
+        """Refuse a damaged store, by what it can tell without reading every entry."""
+
+    def access_keys(self) -> list[AccessKey]:
+        """The keys beside the log."""
+        return self.key_tables.read()
 
     def last(self, policy: str | None = None) -> tuple[int, float]:
         """Number and time of the last entry, of one policy or of all; zeros if there is none."""
@@ -85,7 +96,7 @@ class TableReader(ABC):
             yield from (Entry(*row) for row in found)
             after = found[-1][0]
 
-    def sealed(self, after: int = 0) -> Iterator[tuple[Entry, bytes]]:
+    def sealed(self, after: int = 0, advance: Advance = silently) -> Iterator[tuple[Entry, bytes]]:
         """All entries after that number with their seals, a few hundred at a time."""
         while found := self.rows(
             f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE}",
@@ -94,6 +105,7 @@ class TableReader(ABC):
         ):
             yield from ((Entry(*row[:-1]), row[-1]) for row in found)
             after = found[-1][0]
+            advance(len(found))
 
     def about(self, policy: str, step: int) -> list[Entry]:
         """The entries about a decision."""
@@ -159,23 +171,32 @@ class TableReader(ABC):
 
     def changed_snapshots(self) -> list[tuple[str, int]]:
         """Policy and entry of the snapshots that are not as they were written."""
-        found = self.rows("SELECT policy, seq, content FROM snapshots", long=True)
-        return [(row[0], row[1]) for row in found if _unsealed(*row) is None]
+        return [(policy, seq) for policy, seq, kept in self.kept_snapshots() if kept is None]
+
+    def kept_snapshots(self) -> Iterator[tuple[str, int, bytes | None]]:
+        """Policy and entry of each snapshot, and the row with its seal; None if it was changed."""
+        for policy, seq in self.rows("SELECT policy, seq FROM snapshots ORDER BY policy, seq"):
+            for (kept,) in self.rows(
+                "SELECT content FROM snapshots WHERE policy = ? AND seq = ?",
+                (policy, seq),
+                long=True,
+            ):
+                yield policy, seq, None if _unsealed(policy, seq, kept) is None else kept
 
     # ---------------------------------------------------------------- checks
 
-    def check(self) -> int:
-        """The database's own check, each entry's form, and every seal."""
+    def check(self, advance: Advance = silently) -> int:
+        """The store's own check, every seal, and each entry's form: two passes over the entries."""
         self.check_storage()
-        head = self.checked_tail(_END)
-        for entry, _ in self.sealed():
+        head = self.checked_tail(_END, advance)
+        for entry, _ in self.sealed(advance=advance):
             if (entry.kind, entry.step) != (kind_of(entry.event), step_of(entry.event)):
                 raise DamagedLogError(
                     f"entry {entry.seq} of {self.name} was changed; put back a copy"
                 )
         return head.seq
 
-    def checked_tail(self, length: int) -> Head:
+    def checked_tail(self, length: int, advance: Advance = silently) -> Head:
         """The head, once the seals of the last ``length`` entries have been checked."""
         last = self.last()[0]
         if (self.rows("SELECT max(seq) FROM snapshots")[0][0] or 0) > last:
@@ -183,7 +204,7 @@ class TableReader(ABC):
         expected = max(last - length, 0)
         before = self.head_at(expected)
         last_seal = None if before is None else before.seal
-        for entry, kept in self.sealed(expected):
+        for entry, kept in self.sealed(expected, advance):
             expected += 1
             if entry.seq != expected or last_seal is None:
                 raise DamagedLogError(f"{self.name} lacks entry {expected}; put back a copy of it")
