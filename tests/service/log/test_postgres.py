@@ -455,6 +455,7 @@ def test_no_sentence_has_the_password(postgres: PostgresServer) -> None:
             PostgresLog(url)
         said += [str(caught.value), str(url), repr(url), f"{url}"]
         assert str(caught.value).startswith(f"{url}: ")
+    assert "it can be given by PGPASSWORD or ~/.pgpass" in said[0]
     for text in (f"postgresql://me:{secret}@[::", f"postgresql://me:{secret}@h/x?pass={secret}"):
         with pytest.raises(ValueError, match="expected postgresql") as wrong:
             place_of(text)

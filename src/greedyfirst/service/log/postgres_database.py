@@ -89,6 +89,8 @@ def translated(url: PostgresUrl, error: psycopg.Error) -> DamagedLogError | LogF
         said = f"its disk is full ({said})"
     elif isinstance(error, errors.ReadOnlySqlTransaction):
         said = "it is read-only; connect to the primary server"
+    elif "password" in said:
+        said = f"{said}; it can be given by PGPASSWORD or ~/.pgpass"
     return LogFailedError(f"{url}: {said}")
 
 
@@ -177,7 +179,8 @@ def check_ours(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
 def newer(url: PostgresUrl, version: int) -> DamagedLogError:
     """The error where a newer release has written."""
     return DamagedLogError(
-        f"{url} has format version {version}; this release reads versions up to {len(MIGRATIONS)}"
+        f"{url} has format version {version}; this release reads versions up to {len(MIGRATIONS)}, "
+        "so install the release that wrote it, or a newer one"
     )
 
 
