@@ -27,6 +27,7 @@ from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
+from greedyfirst.service.http.sessions import sessions_of
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.log.places import open_log, place_of, reading
@@ -111,7 +112,8 @@ def serve(
     open_log(place).close()  # make it where it is not there
     reached_as = [*names, *(() if host in LOOPBACK else (host,))]
     reached_as += [] if believed is None else ["a service behind a proxy"]
-    access = Access(lambda: all_keys(place), needed=bool(reached_as))
+    sessions = sessions_of(place)
+    access = Access(lambda: all_keys(place), needed=bool(reached_as), sessions=sessions)
     add_one = f"greedyfirst keys add NAME --role admin --db {place}"
     if not access.in_use and reached_as:
         raise ValueError(
