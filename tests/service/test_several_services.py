@@ -134,3 +134,21 @@ def test_a_session_goes_on_at_the_other_service_when_one_dies(
         time.sleep(0.1)
     assert two.client.post("/sign-out", data={"token": Page(shown).field("token")}).is_redirect
     assert two.client.get("/policies/dose").status_code == 303
+
+
+def test_a_service_is_known_by_the_name_in_its_address(postgres: PostgresServer) -> None:
+    postgres.emptied()
+    url = postgres.tcp_url("postgres")
+    service = Service(url, "--address", "http://ward-7:8000")
+    service.process.wait(60)
+    assert service.end() == 2
+    assert "ward-7 can be reached from elsewhere, which needs keys" in service.said
+    add_key(PostgresUrl.parse(url), AccessKey("boss", "admin", hashed("boss")))
+    service = Service(url, "--address", "http://ward-7:8000")
+    try:
+        service.wait()
+        for name, status in (("ward-7", 200), ("ward-8", 421)):
+            answer = service.client.get("/healthz", headers={"Host": f"{name}:8000"})
+            assert answer.status_code == status
+    finally:
+        service.end()
