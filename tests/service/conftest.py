@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from failing_disk import FailingDisk
 from served import Clock, Start, create, running
 
+from greedyfirst.service.log.postgres_database import PostgresUrl
 from support import postgres_server
 from support.postgres_server import PostgresServer
 
@@ -44,6 +45,12 @@ def postgres() -> Iterator[PostgresServer]:
     server = PostgresServer()
     yield server
     server.remove()
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> PostgresUrl:
+    """A database without a log."""
+    return PostgresUrl.parse(postgres.emptied())
 
 
 @pytest.fixture

@@ -10,8 +10,12 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from dashboard_tools import Page
 from served import CONTEXT, SPECIFICATION
 
+from greedyfirst.service.http.access import hashed
+from greedyfirst.service.log.access_keys import AccessKey, add_key
+from greedyfirst.service.log.postgres_database import PostgresUrl
 from support.postgres_server import PASSWORD, PostgresServer
 from support.service_process import free_port
 
@@ -19,11 +23,11 @@ from support.service_process import free_port
 class Service:
     """A process, and a client of it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *options: str) -> None:
         port = free_port()
         words = [sys.executable, "-m", "greedyfirst", "serve", "--db", url, "--port", str(port)]
         self.process = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
         self.said = ""
@@ -104,3 +108,47 @@ def test_any_service_answers_and_one_takes_over_when_the_owner_dies(
     assert two.end() == 0
     assert PASSWORD not in two.said
     assert PASSWORD.replace(" ", "%20") not in two.said
+
+
+def test_a_session_goes_on_at_the_other_service_when_one_dies(
+    pair: tuple[Service, Service], postgres: PostgresServer
+) -> None:
+    one, two = pair
+    assert one.client.post("/v1/policies", json=SPECIFICATION).status_code == 201
+    place = PostgresUrl.parse(postgres.url("postgres"))
+    add_key(place, AccessKey("boss", "admin", hashed("boss")))
+    for service in pair:
+        while service.client.get("/").status_code != 303:
+            time.sleep(0.05)
+    form = Page(two.client.get("/sign-in"))
+    fields = {"token": form.field("token"), "key": "boss", "next": "/policies/dose"}
+    assert one.client.post("/sign-in", data=fields).status_code == 303
+    two.client.cookies = one.client.cookies  # browsers' cookies are for a host, not a port
+    for service in pair:
+        shown = service.client.get("/policies/dose")
+        assert shown.status_code == 200
+        assert "boss (admin)" in Page(shown).words
+    one.process.kill()
+    while (shown := two.client.get("/policies/dose")).status_code != 200:
+        assert shown.status_code == 503
+        time.sleep(0.1)
+    assert two.client.post("/sign-out", data={"token": Page(shown).field("token")}).is_redirect
+    assert two.client.get("/policies/dose").status_code == 303
+
+
+def test_a_service_is_known_by_the_name_in_its_address(postgres: PostgresServer) -> None:
+    postgres.emptied()
+    url = postgres.tcp_url("postgres")
+    service = Service(url, "--address", "http://ward-7:8000")
+    service.process.wait(60)
+    assert service.end() == 2
+    assert "ward-7 can be reached from elsewhere, which needs keys" in service.said
+    add_key(PostgresUrl.parse(url), AccessKey("boss", "admin", hashed("boss")))
+    service = Service(url, "--address", "http://ward-7:8000")
+    try:
+        service.wait()
+        for name, status in (("ward-7", 200), ("ward-8", 421)):
+            answer = service.client.get("/healthz", headers={"Host": f"{name}:8000"})
+            assert answer.status_code == status
+    finally:
+        service.end()

@@ -27,6 +27,7 @@ from greedyfirst.service.http.access import Access
 from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_application
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
+from greedyfirst.service.http.sessions import sessions_of
 from greedyfirst.service.log.access_keys import all_keys
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.log.places import open_log, place_of, reading
@@ -109,9 +110,11 @@ def serve(
     if anchors is not None:
         _check_anchors(place, anchors)
     open_log(place).close()  # make it where it is not there
-    reached_as = [*names, *(() if host in LOOPBACK else (host,))]
+    own = (host, urlsplit(address).hostname or host)
+    reached_as = [*names, *(name for name in own if name not in LOOPBACK)]
     reached_as += [] if believed is None else ["a service behind a proxy"]
-    access = Access(lambda: all_keys(place), needed=bool(reached_as))
+    sessions = sessions_of(place)
+    access = Access(lambda: all_keys(place), needed=bool(reached_as), sessions=sessions)
     add_one = f"greedyfirst keys add NAME --role admin --db {place}"
     if not access.in_use and reached_as:
         raise ValueError(
@@ -120,12 +123,11 @@ def serve(
     if not access.in_use and access.keys:
         _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
     service = DecisionService(lambda: open_log(place, address=address), longest_pause=longest_pause)
-    hosts = LOOPBACK | {host, *names}
     app = make_application(
         service,
         access=access,
         keys_in=place,
-        hosts=hosts,
+        hosts=LOOPBACK.union(own, names),
         per_second=per_second,
         proxies=believed,
         access_log=access_log,

@@ -20,7 +20,6 @@ from greedyfirst.cli import app
 from greedyfirst.service.http.access import COOKIE, Access, hashed
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
-from greedyfirst.service.http.sessions import LONGEST, LONGEST_IDLE, Sessions
 from greedyfirst.service.log.access_keys import (
     AccessKey,
     add_key,
@@ -326,23 +325,6 @@ def test_the_cookie_is_a_session_not_the_key(keyed: TestClient[Any], path: Path)
     assert keyed.get("/v1/policies").status_code == 200
     remove_key(path, "boss")
     assert within_two_seconds(lambda: keyed.get("/v1/policies").status_code == 401)
-
-
-def test_sessions_end() -> None:
-    now = [0.0]
-    sessions = Sessions(clock=lambda: now[0])
-    idle, busy = sessions.begin(b"a"), sessions.begin(b"b")
-    while now[0] < LONGEST:
-        assert sessions.key_of(busy) == b"b"
-        now[0] += LONGEST_IDLE / 2
-    assert sessions.key_of(idle) is None
-    now[0] += 1.0
-    assert sessions.key_of(busy) is None
-    now[0] = 0.0
-    assert sessions.key_of(busy) is None  # ended for good
-    ended = sessions.begin(b"c")
-    sessions.end(ended)
-    assert sessions.key_of(ended) is None
 
 
 def test_keys_of_release_0_1_stay_in_force(path: Path, start: Start) -> None:

@@ -18,13 +18,9 @@ from greedyfirst.service.log import leases, postgres_database
 from greedyfirst.service.log.places import place_of, reading
 from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.log.postgres_log import PostgresLog
+from greedyfirst.service.log.postgres_sessions import form_secret
 from support.postgres_server import PASSWORD, PostgresServer
 from support.stopped_wire import StoppedWire
-
-
-@pytest.fixture
-def url(postgres: PostgresServer) -> PostgresUrl:
-    return PostgresUrl.parse(postgres.emptied())
 
 
 @pytest.fixture
@@ -352,6 +348,7 @@ def test_older_formats_are_brought_up_to_date(
     log = opened(url, "p")
     log.append(entries(1, 3))
     assert (log.identity,) == before
+    assert len(form_secret(url)) == 32
     assert log.check() == 3
     log.close()
 

@@ -1,8 +1,9 @@
 """Forms that only our own pages can send.
 
-Each has a token made of a secret of this process and the name of the caller's key. A page of
-another site can neither read nor guess it. Browsers' own defences stand beside it: the key's cookie
-does not travel with requests of other sites, and the middleware refuses their origin.
+Each has a token made of a secret, which all services on the log share, and the name of the caller's
+key. A page of another site can neither read nor guess it. Browsers' own defences stand beside it:
+the key's cookie does not travel with requests of other sites, and the middleware refuses their
+origin.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from litestar import Request
 from litestar.exceptions import PermissionDeniedException
 
 from greedyfirst.service.errors import InvalidError
-from greedyfirst.service.http.access import caller_of
+from greedyfirst.service.http.access import Access, caller_of, check_known
 from greedyfirst.service.state.names import check_readable
 
-_SECRET = secrets.token_bytes(32)
 _LONGEST = {"who": 200, "why": 2000}
 
 
@@ -26,7 +26,8 @@ def token(request: Request[Any, Any, Any]) -> str:
     """The token of the caller's forms."""
     caller = caller_of(request)
     name = "" if caller is None else caller.name
-    return hmac.new(_SECRET, name.encode(), "sha256").hexdigest()
+    access: Access = request.app.state.access
+    return hmac.new(access.sessions.form_secret, name.encode(), "sha256").hexdigest()
 
 
 def new_key() -> str:
@@ -48,6 +49,7 @@ def signature(fields: dict[str, str]) -> tuple[str, str]:
 
 async def sent(request: Request[Any, Any, Any]) -> dict[str, str]:
     """The fields of a form of ours, without blanks around them; others are refused."""
+    check_known(request)
     form = await request.form()
     fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
     if not hmac.compare_digest(fields.get("token", "").encode(), token(request).encode()):

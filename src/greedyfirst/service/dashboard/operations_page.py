@@ -16,6 +16,8 @@ from greedyfirst.service.http.blinding import TOLD, policy_operations
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.messages import AuditEntry
 from greedyfirst.service.http.operations import audit_of_operations, operations_of
+from greedyfirst.service.log.events import SERVICE
+from greedyfirst.service.service import DecisionService
 
 _ROWS = 20
 #: What operators are told of events whose own words would tell of rewards or arms.
@@ -44,7 +46,19 @@ async def show_operations(request: Request[Any, Any, Any], state: State) -> Resp
     service = service_of(state)
     await service.durable()
     found = operations_of(service, seen(request, service.deployments))
-    return page(request, "operations.html", found=found)
+    return page(request, "operations.html", found=found, elsewhere=_elsewhere(request, service))
+
+
+def _elsewhere(
+    request: Request[Any, Any, Any], service: DecisionService
+) -> list[tuple[str, str | None]]:
+    """The policies that other processes have, and the address of each; None if nobody has it."""
+    leases = service.running.leases
+    if leases is None:
+        return []
+    others = {name: name for name in leases.policies if name not in (SERVICE, *service.deployments)}
+    owners = {name: leases.owner(name) for name in sorted(seen(request, others))}
+    return [(name, None if owner is None else owner.address) for name, owner in owners.items()]
 
 
 @get("/policies/{policy:str}/operations", guards=[needs("operator")])

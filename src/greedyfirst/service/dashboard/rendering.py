@@ -45,11 +45,15 @@ def page(
     request: Request[Any, Any, Any], template: str, status: int = 200, **content: Any
 ) -> Response[str]:
     """A page: the template filled with ``content`` and with who is looking."""
+    service = service_of(request.app.state)
+    leases = service.running.leases
     text = _environment.get_template(template).render(
         caller=caller_of(request),
         token=forms.token(request),
         here=request.url.path,
-        clock=clock_view(service_of(request.app.state)),
+        clock=clock_view(service),
+        # Where several write the log: which of them made the page.
+        process=None if leases is None else leases.me,
         **content,
     )
     return Response(text, status_code=status, media_type="text/html")

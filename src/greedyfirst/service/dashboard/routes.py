@@ -23,24 +23,24 @@ from greedyfirst.service.dashboard import (
 )
 from greedyfirst.service.dashboard.access_page import access_page
 from greedyfirst.service.dashboard.rendering import PAGE, page
+from greedyfirst.service.http import policies
 from greedyfirst.service.http.access import admit_to_policy, caller_of, needs
 from greedyfirst.service.http.audit import Before
 from greedyfirst.service.http.decisions import service_of
 from greedyfirst.service.http.long_jobs import long_job
 from greedyfirst.service.http.openapi import document_of
-from greedyfirst.service.http.policies import all_views
 
 
 @get("/")
-async def front_page(request: Request[Any, Any, Any], state: State) -> Response[Any]:
+async def front_page(request: Request[Any, Any, Any]) -> Response[Any]:
     """All policies; one whose schema is being changed stands as before. Operators are led on."""
     caller = caller_of(request)
     assert caller is not None
     if not caller.may("reader"):
         return Redirect("/operations", status_code=303)
-    policies = await all_views(state, request)
-    modes = {policy.name: standing.mode_of(policy) for policy in policies}
-    return page(request, "front.html", policies=policies, modes=modes)
+    found, silent = await policies.all_views(request)
+    modes = {policy.name: standing.mode_of(policy) for policy in found}
+    return page(request, "front.html", policies=found, modes=modes, silent=sorted(silent))
 
 
 @get("/policies/{policy:str}")

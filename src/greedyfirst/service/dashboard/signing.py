@@ -37,7 +37,7 @@ async def sign_in(request: Request[Any, Any, Any], state: State) -> Response[Any
         return page(request, "sign_in.html", 401, next=target, problem=problem)
     state.trail.signed_in(caller.name, client)
     await service_of(state).durable()
-    session = access.sessions.begin(hashed(key))
+    session = await access.sessions.begin(hashed(key))
     return Redirect(target, status_code=303, cookies=[_cookie(request, session)])
 
 
@@ -47,7 +47,7 @@ async def sign_out(request: Request[Any, Any, Any], state: State) -> Redirect:
     await forms.sent(request)
     session = session_of(request)
     if session is not None:
-        state.access.sessions.end(session)
+        await state.access.sessions.end(session)
     gone = _cookie(request, "")
     gone.max_age = 0
     return Redirect("/sign-in", status_code=303, cookies=[gone])

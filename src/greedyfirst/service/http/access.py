@@ -18,15 +18,20 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
-from greedyfirst.service.errors import DamagedLogError, LogFailedError, NotFoundError
-from greedyfirst.service.http.sessions import Sessions
+from greedyfirst.service.errors import (
+    DamagedLogError,
+    LogFailedError,
+    NotFoundError,
+    UnavailableError,
+)
+from greedyfirst.service.http.sessions import Sessions, SessionsInMemory
 from greedyfirst.service.log.access_keys import AccessKey
 
 #: Each may do what those before it may.
 ROLES = ("operator", "reader", "decider", "admin")
 COOKIE = "greedyfirst_session"
-#: Where a request's scope has its caller, and why it has none.
-CALLER, REASON = "greedyfirst_caller", "greedyfirst_reason"
+#: Where a request's scope has its caller, why it has none, and why nobody can tell at the moment.
+CALLER, REASON, UNKNOWN = "greedyfirst_caller", "greedyfirst_reason", "greedyfirst_unknown"
 _log = logging.getLogger("greedyfirst.service")
 T = TypeVar("T")
 
@@ -76,6 +81,8 @@ class Access:
         Whether a key is needed even where there never was one.
     clock
         Seconds since 1970.
+    sessions
+        Who is signed in; in memory if it is not given.
     """
 
     def __init__(
@@ -84,12 +91,13 @@ class Access:
         *,
         needed: bool = False,
         clock: Callable[[], float] = time.time,
+        sessions: Sessions | None = None,
     ) -> None:
         self._read, self._needed, self._clock = read, needed, clock
         #: By the hash of each secret: who has it, and until when it is good.
         self._callers: dict[bytes, tuple[Caller, float]] = {}
         self.keys: list[AccessKey] = []
-        self.sessions = Sessions(clock=clock)
+        self.sessions = SessionsInMemory(clock=clock) if sessions is None else sessions
         #: When each key was used last.
         self.used: dict[str, float] = {}
         self._take(self._read())
@@ -136,11 +144,14 @@ class Access:
         self.used[caller.name] = self._clock()
         return caller
 
-    def visitor(self, session: str | None) -> Caller | None:
-        """Who is signed in with this session: it ends with its key."""
+    async def visitor(self, session: str | None) -> Caller | None:
+        """Who is signed in with this session, which ends with its key.
+
+        UnavailableError if that cannot be looked up at the moment.
+        """
         if not self._needed:
             return ANYONE
-        known = None if session is None else self.sessions.key_of(session)
+        known = None if session is None else await self.sessions.key_of(session)
         return None if known is None else self._caller(known)
 
     def reason(self, key: str | None) -> str:
@@ -166,6 +177,13 @@ def session_in(headers: dict[bytes, bytes]) -> str | None:
     except CookieError:
         return None
     return None if cookie is None else cookie.value
+
+
+def check_known(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Refuse to take somebody for a stranger while nobody can tell who is signed in."""
+    unknown: UnavailableError | None = connection.scope["state"].get(UNKNOWN)
+    if unknown is not None:
+        raise unknown
 
 
 def caller_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Caller | None:
@@ -207,6 +225,7 @@ def admit(connection: ASGIConnection[Any, Any, Any, Any], role: str) -> None:
     """Refuse callers who may not do what ``role`` may, or not with the policy in the address."""
     caller = caller_of(connection)
     if caller is None:
+        check_known(connection)
         raise NotAuthorizedException("a valid key is needed: Authorization: Bearer KEY")
     if not caller.may(role):
         raise PermissionDeniedException(f"the key {caller.name!r} may not do this: {role} only")

@@ -200,6 +200,7 @@ def make_application(
                 await service.durable()
                 await anchoring.note()
             await service.stop()
+            await access.sessions.close()
             if peers is not None:
                 await peers.close()
 

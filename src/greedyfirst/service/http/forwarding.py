@@ -65,6 +65,8 @@ class Forwarding:
         if scope["method"] == "POST" and scope["path"] == "/v1/policies":
             body = await self._body(receive)
             policy = _name_in(body)
+        elif scope["path"] == "/clock":
+            policy = self._where_the_clock_is(scope)
         else:
             policy = _policy_of(scope)
         owns = self._service.running.owns
@@ -79,6 +81,11 @@ class Forwarding:
         if policy is not None and owns(policy):
             send = self._while_owned(policy, scope, send)
         await self._app(scope, receive, send)
+
+    def _where_the_clock_is(self, scope: Any) -> str | None:
+        """A policy of the service whose machine's clock a form is about, which the form names."""
+        named = _asked(scope).get("service", [""])[0]
+        return self._peers.policy_of(named) if named else None
 
     async def _other_owner(self, policy: str, scope: Any) -> Owner | None:
         """The other service that owns the policy; one without an owner is taken."""
@@ -139,10 +146,15 @@ def _policy_of(scope: Any) -> str | None:
     if found := _DECISION.fullmatch(path):
         return found[1].rpartition(":")[0] or None
     if path == "/decisions":  # the look-up form: a number of a policy, or a decision's id
-        asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        asked = _asked(scope)
         number = asked.get("number", [""])[0].strip()
         return (number.rpartition(":")[0] or asked.get("policy", [""])[0]) or None
     return None
+
+
+def _asked(scope: Any) -> dict[str, list[str]]:
+    """What follows the question mark."""
+    return parse_qs(scope.get("query_string", b"").decode("latin-1"))
 
 
 def _name_in(body: bytes) -> str | None:

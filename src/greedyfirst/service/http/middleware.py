@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from greedyfirst.service.http.access import CALLER, REASON, Access, key_in, session_in
+from greedyfirst.service.errors import UnavailableError
+from greedyfirst.service.http.access import CALLER, REASON, UNKNOWN, Access, key_in, session_in
 from greedyfirst.service.http.bodies import BodyTimeout
 from greedyfirst.service.http.messages import Problem
 from greedyfirst.service.http.observations import Observations
@@ -130,12 +131,14 @@ class Middleware:
             self._refused(_client(scope), "other site", None)
             await refuse(send, headers, 403, "requests from other sites are refused")
             return
-        key = key_in(headers)
+        key, state = key_in(headers), scope.setdefault("state", {})
         if key is None and b"cookie" in headers:
-            caller = self._access.visitor(session_in(headers))
+            try:
+                caller = await self._access.visitor(session_in(headers))
+            except UnavailableError as error:  # told by what needs to know
+                caller, state[UNKNOWN] = None, error
         else:
             caller = self._access.caller(key)
-        state = scope.setdefault("state", {})
         state[CALLER] = caller
         if not self._rate.admits(_client(scope) if caller is None else caller.name):
             await refuse(send, headers, 429, "too many requests; wait a second")

@@ -13,6 +13,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, RawBody
 from litestar.response import File
 
+from greedyfirst.service.errors import UnavailableError
 from greedyfirst.service.http import views
 from greedyfirst.service.http.access import caller_of, needs, seen, signed
 from greedyfirst.service.http.audit import Before, Limit
@@ -48,6 +49,18 @@ async def _administer(state: State, policy: str, action: Action, key: str | None
     return await service.reading.settled(policy)
 
 
+async def all_views(
+    request: Request[Any, Any, Any],
+) -> tuple[list[PolicyView], dict[str, UnavailableError]]:
+    """All policies of the key, by name; where others have some, why which ones cannot be shown."""
+    peers = request.app.state.peers
+    elsewhere, silent = ([], {}) if peers is None else await peers.views(request)
+    reading = service_of(request.app.state).reading
+    settled = {each.name: each for each in await reading.all_settled()}
+    here = [views.policy_view(each) for each in seen(request, settled)]
+    return sorted([*here, *elsewhere], key=lambda view: view.name), silent
+
+
 @post(
     "/policies",
     operation_class=body_of(Specification),
@@ -67,17 +80,12 @@ async def create_policy(
 
 
 @get("/policies", guards=[needs("reader")])
-async def list_policies(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
+async def list_policies(request: Request[Any, Any, Any]) -> list[PolicyView]:
     """All policies of the key, by name; one whose schema is being changed stands as before."""
-    return await all_views(state, request)
-
-
-async def all_views(state: State, request: Request[Any, Any, Any]) -> list[PolicyView]:
-    """The policies that the caller sees, by name: the same list from every service on a log."""
-    elsewhere = [] if state.peers is None else await state.peers.views(request)
-    settled = {each.name: each for each in await service_of(state).reading.all_settled()}
-    here = [views.policy_view(each) for each in seen(request, settled)]
-    return sorted([*here, *elsewhere], key=lambda view: view.name)
+    found, silent = await all_views(request)
+    for error in silent.values():
+        raise error
+    return found
 
 
 @get("/policies/{policy:str}", guards=[needs("reader")])

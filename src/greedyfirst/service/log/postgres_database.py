@@ -147,6 +147,11 @@ def prepare(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
             )
         if not version:
             connection.execute("INSERT INTO meta VALUES ('identity', %s)", (secrets.token_hex(16),))
+        if version < len(MIGRATIONS):
+            connection.execute(
+                "INSERT INTO meta VALUES ('form secret', %s) ON CONFLICT (name) DO NOTHING",
+                (secrets.token_hex(32),),
+            )
 
 
 def check_server(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:

@@ -163,5 +163,13 @@ BEGIN
     COMMIT;
 END $$;
 """
+_THE_SESSIONS = """
+CREATE TABLE sessions (
+    token bytea PRIMARY KEY,
+    key bytea NOT NULL,
+    began timestamptz NOT NULL,
+    used timestamptz NOT NULL
+);
+"""
 #: From an empty schema to this release's, one after the other.
-MIGRATIONS = (_THE_LOG, _THE_LEASES, _THE_WRITES)
+MIGRATIONS = (_THE_LOG, _THE_LEASES, _THE_WRITES, _THE_SESSIONS)
