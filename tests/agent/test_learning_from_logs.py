@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +20,7 @@ from greedyfirst import (
     ThompsonSampling,
     Uniform,
 )
-from greedyfirst.agent import learning_from_logs
+from greedyfirst.agent import learning_from_logs, log_reading
 from greedyfirst.tables import Categorical, Numeric, Schema, log_rows
 
 N_ARMS, N_FEATURES = 3, 4
@@ -298,7 +299,7 @@ BAD = {
     ),
     "not finite": (
         lambda t: t.set_column(1, "x1", pa.array([0.0] * 199 + [np.inf])),
-        r"log.parquet, row group 1: column 'x1' has 1 cell that are missing or not finite",
+        r"log.parquet, row group 1: column 'x1' has a cell that is missing or not finite",
     ),
     "missing rewards": (
         lambda t: t.set_column(5, "reward", pa.array([None] * 3 + [1.0] * 197)),
@@ -325,6 +326,104 @@ def test_bad_logs_are_refused_and_change_nothing(change, sentence, tmp_path):
     assert (agent.foreign, agent.room) == counts
 
 
+@pytest.mark.parametrize("policy", ["learned ridge", "arm by arm", "switches", "OLS Bandit"])
+def test_sums_of_neighbours_are_added_where_memory_is_short(policy, small_blocks, tmp_path):
+    """All sums of a row group in one: what happens in it is learned row by row."""
+    rows = make_rows(14, 6000, contexts="late", level=9.0)
+    pq.write_table(as_table(*rows), tmp_path / "log.parquet", row_group_size=1000)
+    truth = new_agent(POLICIES[policy])
+    truth.update_many(*rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_reading, "SHARD_BYTES", 1)
+        done = learning_from_logs.learn_from(
+            new_agent(POLICIES[policy]), tmp_path / "log.parquet", arm="arm", reward="reward"
+        )
+        one, two = (
+            learned(POLICIES[policy], tmp_path / "log.parquet", n_jobs=n_jobs) for n_jobs in (1, 2)
+        )
+    assert 64 < done.one_by_one < 6000
+    np.testing.assert_array_equal(one.buffer, two.buffer)
+    assert_same(one, truth, "late")
+
+
+def test_amounts_that_are_true_or_false(tmp_path):
+    """A reward, a feature and an arm, as ``update`` takes them."""
+    x, arms, rewards = make_rows(15, 300)
+    x[:, 2] = x[:, 2] > 0
+    table = as_table(x, arms % 2, rewards)
+    for place, name in ((2, "x2"), (4, "arm"), (5, "reward")):
+        table = table.set_column(place, name, pa.array(table[name].to_numpy() > 0))
+    pq.write_table(table, tmp_path / "log.parquet")
+    options = {"n_arms": 2, "n_features": N_FEATURES, "arm_names": ["false", "true"], "seed": 5}
+    found, truth = (Agent(GreedyFirst(), **options) for _ in range(2))
+    assert found.learn_from(tmp_path / "log.parquet") == 300
+    truth.update_many(x, arms % 2, rewards > 0)
+    np.testing.assert_array_equal(found.pulls, truth.pulls)
+    np.testing.assert_allclose(
+        found.expected_rewards(x[0]), truth.expected_rewards(x[0]), rtol=1e-9
+    )
+
+
+def test_rows_without_a_reward_are_left_out_whatever_stands_for_it(tmp_path):
+    x, arms, rewards = make_rows(16, 300)
+    missing = np.arange(300) % 7 == 0
+    for gap in (None, np.nan):
+        column = pa.array([gap if m else r for m, r in zip(missing, rewards, strict=True)])
+        pq.write_table(
+            as_table(x, arms, rewards).set_column(5, "reward", column), tmp_path / "log.parquet"
+        )
+        found, truth = new_agent(Greedy()), new_agent(Greedy())
+        assert found.learn_from(tmp_path / "log.parquet", rewarded_only=True) == (~missing).sum()
+        truth.update_many(x[~missing], arms[~missing], rewards[~missing])
+        assert_same(found, truth)
+
+
+def test_a_dataset_that_is_more_than_its_files_is_refused(tmp_path):
+    path = tmp_path / "log.parquet"
+    pq.write_table(as_table(*make_rows(17, 100)), path)
+    agent, whole = new_agent(Greedy()), pyarrow.dataset.dataset(path)
+    with pytest.raises(ValueError, match="dataset must be one without a filter"):
+        agent.learn_from(whole.filter(pyarrow.dataset.field("x1") > 0))
+    parts = tmp_path / "parts"
+    (parts / "year=2024").mkdir(parents=True)
+    path.rename(parts / "year=2024" / "log.parquet")
+    with pytest.raises(ValueError, match="dataset must be one whose columns are all in its files"):
+        agent.learn_from(pyarrow.dataset.dataset(parts, partitioning="hive"))
+    with pytest.raises(ValueError, match="'year=2024', whose value is no column of the file"):
+        agent.learn_from(parts)
+    elsewhere = pyarrow.fs.SubTreeFileSystem(str(parts / "year=2024"), pyarrow.fs.LocalFileSystem())
+    with pytest.raises(ValueError, match="dataset must be one of files on a disk of this machine"):
+        agent.learn_from(pyarrow.dataset.dataset("log.parquet", filesystem=elsewhere))
+    assert agent.foreign == 0
+
+
+def test_each_file_is_learned_once(tmp_path):
+    for name, seed in (("a", 18), ("b", 19)):
+        as_table(*make_rows(seed, 50)).to_pandas().to_csv(tmp_path / f"{name}.csv", index=False)
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    agent = new_agent(Greedy())
+    for files in ([a, a, b], [tmp_path, a], [a, tmp_path / ".." / tmp_path.name / "a.csv"]):
+        with pytest.raises(
+            ValueError, match=r"a\.csv is given twice; give each file of a log once"
+        ):
+            agent.learn_from(files)
+    assert agent.learn_from([b, a]) == 100
+
+
+def test_columns_have_one_role(tmp_path):
+    path = tmp_path / "log.parquet"
+    pq.write_table(as_table(*make_rows(20, 50)), path)
+    agent = new_agent(Greedy())
+    with pytest.raises(ValueError, match="reward must be another column than the arm's, got 'arm'"):
+        agent.learn_from(path, reward="arm")
+    with pytest.raises(ValueError, match="reward must be no column of the context, got 'x1'"):
+        agent.learn_from(path, reward="x1")
+    with pytest.raises(ValueError, match="rewarded_only must be True or False, got 'no'"):
+        agent.learn_from(path, rewarded_only="no")
+    with pytest.raises(ValueError, match="progress must be True or False, got 'x'"):
+        agent.learn_from(path, progress="x")
+
+
 def test_files_that_do_not_fit_together(tmp_path):
     table = as_table(*make_rows(12, 50))
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
@@ -336,6 +435,9 @@ def test_files_that_do_not_fit_together(tmp_path):
     pq.write_table(text, paths[1])
     with pytest.raises(ValueError, match=r"'x2' holds text in .*b.parquet and numbers in .*a.par"):
         new_agent(Greedy()).learn_from(paths)
+    pq.write_table(table.set_column(4, "arm", pa.array([1.5] * 50)), paths[1])
+    with pytest.raises(ValueError, match=r"b\.parquet.* 'arm' must hold names or numbers of arms"):
+        new_agent(Greedy()).learn_from(paths)
 
 
 def test_what_is_no_log(tmp_path):
@@ -344,8 +446,11 @@ def test_what_is_no_log(tmp_path):
         agent.learn_from(tmp_path / "nowhere.parquet")
     with pytest.raises(ValueError, match="has no file that ends in"):
         agent.learn_from(tmp_path)
-    with pytest.raises(ValueError, match="dataset must be a path"):
-        agent.learn_from(3)
+    for none in (3, b"log.parquet"):
+        with pytest.raises(ValueError, match="dataset must be a path"):
+            agent.learn_from(none)
+    with pytest.raises(FileNotFoundError, match=r"^'' does not exist"):
+        agent.learn_from("")
     (tmp_path / "log.parquet").write_bytes(b"no table")
     with pytest.raises(ValueError, match="is damaged or not what its ending says"):
         agent.learn_from(tmp_path / "log.parquet")

@@ -10,6 +10,7 @@ from greedyfirst import Agent, Greedy
 from greedyfirst.cli import main
 
 NAMED = ("--arm", "dose", "--reward", "outcome")
+DROP_ALL = (word for name in ("age", "sex", "visit", "same") for word in ("--drop", name))
 
 
 @pytest.fixture
@@ -101,14 +102,15 @@ def test_an_export_of_the_service(frame, run, tmp_path):
         ([*NAMED, "--categorical", "visit"], "more than 1000 different values"),
         ([*NAMED, "--policy", "GLMGreedy"], "memory must be a number of rows"),
         (["--arm", "visit", "--reward", "outcome"], "more than 1000 different values"),
-        ([*NAMED, "--drop", "age", "--drop", "sex", "--drop", "visit"], "no column is left"),
+        ([*NAMED, *DROP_ALL], "no column is left"),
+        (["--arm", "age", "--reward", "age"], "another column than the arm's, got 'age'"),
+        ([*NAMED, "--drop", "sex", "--standardise"], "column 'same' is constant"),
         ([*NAMED, "--jobs", "-3"], "--jobs must be a whole number at least -1"),
     ],
 )
 def test_bad_input_is_one_sentence(words, sentence, frame, run, tmp_path):
-    pd.concat([frame.assign(visit=frame["visit"] + 400 * i) for i in range(3)]).to_csv(
-        tmp_path / "log.csv", index=False
-    )
+    many = pd.concat([frame.assign(visit=frame["visit"] + 400 * i) for i in range(3)])
+    many.assign(same=0.1).to_csv(tmp_path / "log.csv", index=False)
     code, said, errors = run("log.csv", *words, "--out", "agent.gf")
     assert (code, said) == (2, "")
     assert sentence in errors
@@ -121,8 +123,14 @@ def test_missing_values_and_files(frame, run, tmp_path):
     frame.loc[3, "sex"] = None
     frame.to_parquet(tmp_path / "log.parquet")
     code, _, errors = run("log.parquet", *NAMED, "--out", "agent.gf")
+    assert code == 0
+    assert "Missing values of 'sex' (1 row) are a category of their own" in errors
+    agent = Agent.load("agent.gf")
+    assert agent.feature_names[-2:] == ("sex=(missing)", "visit")
+    assert agent.choose({"age": 50, "sex": None, "visit": 1}) in agent.arm_names
+    (tmp_path / "agent.gf").unlink()
+    code, _, errors = run("log.parquet", "--arm", "sex", "--reward", "age", "--out", "agent.gf")
     assert (code, "column 'sex' has missing values in 1 row; fill them" in errors) == (2, True)
-    frame["sex"] = "f"
     frame.loc[3, "age"] = None
     frame.to_parquet(tmp_path / "log.parquet")
     code, _, errors = run("log.parquet", *NAMED, "--out", "agent.gf")

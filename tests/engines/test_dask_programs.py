@@ -1,9 +1,11 @@
 """Dask's own programs, `dask scheduler` and `dask worker`, and commands that use them."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,21 @@ def test_a_lost_scheduler_is_said_and_blocks_are_kept(tmp_path, monkeypatch):
     assert list(kept.rglob("*.gf"))
 
 
+def test_control_c_ends_a_command_and_its_workers(tmp_path):
+    """A terminal sends it to all processes of a command."""
+    kept = tmp_path / "kept"
+    many = ["figure", "fig2a", "--instances", "100000", "--out", str(tmp_path / "out")]
+    command = start(*many, "--workers", "2", "--resume", str(kept), start_new_session=True)
+    while not list(kept.rglob("*.gf")):
+        assert command.poll() is None, command.stderr.read()
+    while command.poll() is None:  # Python loses one that comes while it collects garbage
+        os.killpg(command.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            command.wait(timeout=10)
+    said = command.communicate()[1]
+    assert (command.returncode, said) == (130, "interrupted\n")
+
+
 # ------------------------------------------------------------------------------- bad input
 
 
@@ -121,7 +138,15 @@ BAD = {
         [*FIGURE, "--cluster", "no scheduler"],
         "--cluster must be the address of a scheduler",
     ),
-    "resume": ([*FIGURE, "--resume", __file__], "file exists"),
+    "scheme": (
+        [*FIGURE, "--cluster", "http://127.0.0.1:1"],
+        "--cluster must be the address of a scheduler",
+    ),
+    "no certificates": (
+        [*FIGURE, "--cluster", "tls://127.0.0.1:1"],
+        "--cluster must be tcp://…, or certificates in Dask's settings for TLS, got 'tls://127",
+    ),
+    "resume": ([*FIGURE, "--resume", __file__], "(it is a file), got '"),
     "learn": (
         [*LEARN, "--workers", "2", "--jobs", "2"],
         "--jobs must be left out where --cluster or --workers is given, got 2",

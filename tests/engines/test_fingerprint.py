@@ -1,6 +1,7 @@
 """Equal fingerprints stand for equal results: data by value, a user's code by what it does."""
 
 import copy
+import importlib
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -121,6 +122,20 @@ def test_classes_of_a_user():
     copy.copy(one(3))  # pickle and copy note things in the class
     assert of(one) == before
     assert of(one(3)) != of(other(3))  # what they are worth is the same, what they do is not
+
+
+def test_a_policy_whose_module_was_loaded_again(tmp_path, monkeypatch):
+    """As Dask does with a module that ``upload_file`` sends."""
+    (tmp_path / "sent_policy.py").write_text(
+        "from greedyfirst import Greedy\n\nclass Sent(Greedy):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("sent_policy")
+    try:
+        before = of(module.Sent)
+        assert of(importlib.reload(module).Sent) == before != of(Greedy)
+    finally:
+        del sys.modules["sent_policy"]
 
 
 def test_the_same_in_another_process():

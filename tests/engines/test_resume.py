@@ -195,5 +195,10 @@ def test_names_of_policies_are_not_part_of_a_run(tmp_path):
 def test_a_file_is_no_directory(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(OSError, match="file"):
+    with pytest.raises(ValueError, match=r"resume must be a directory.* \(it is a file\), got '"):
         simulated(resume=file)
+    with pytest.raises(ValueError, match="resume must be a directory"):
+        simulated(resume=file / "below")
+    for none in (3, ""):
+        with pytest.raises(ValueError, match="resume must be a directory for finished blocks"):
+            simulated(resume=none)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.running_policy import RunningPolicy
+from greedyfirst.validation import flag
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -52,12 +53,14 @@ class FromLogs(RunningPolicy):
         """
         from greedyfirst.agent import learning_from_logs  # slow to import, and seldom needed
 
+        if progress is not None:
+            flag("progress", progress)
         learned = learning_from_logs.learn_from(
             self,
             dataset,
             arm=arm,
             reward=reward,
-            rewarded_only=rewarded_only,
+            rewarded_only=flag("rewarded_only", rewarded_only),
             n_jobs=n_jobs,
             engine=engine,
             progress=progress,

@@ -22,14 +22,33 @@ from greedyfirst.tables.log_files import Shard
 from greedyfirst.tables.log_rows import LogColumns, LogRows
 from greedyfirst.validation import FloatArray
 
-# Shards that are summed ahead, and the bytes that their sums may take.
-AHEAD, AHEAD_BYTES = 32, 2**28
+# Shards that are summed ahead; the bytes that their sums may take, and those of one shard: part of
+# what makes results the same wherever they are computed.
+AHEAD, AHEAD_BYTES, SHARD_BYTES = 32, 2**28, 2**25
 
 
 def sum_shard(shard: Shard, columns: LogColumns, expected: Expected, skip: int) -> list[RowSums]:
-    """The sums of a shard's blocks but for the first ``skip``: plain data in and out."""
-    blocks = islice(columns.read(shard), skip, None)
-    return [add_up(*rows, len(columns.arm_names), expected) for rows in blocks]
+    """The sums of a shard's blocks but for the first ``skip``: plain data in and out.
+
+    Where they would take too much memory, those of neighbours are added.
+    """
+    found: list[RowSums] = []
+    for rows in islice(columns.read(shard), skip, None):
+        found.append(add_up(*rows, len(columns.arm_names), expected))
+        if len(found) == 2 * most_sums(columns):
+            pairs = zip(found[::2], found[1::2], strict=True)
+            found = [first.merged(second) for first, second in pairs]
+    return found
+
+
+def most_sums(columns: LogColumns) -> int:
+    """How many sums there is room for in a shard."""
+    return max(1, SHARD_BYTES // bytes_of_sums(columns))
+
+
+def bytes_of_sums(columns: LogColumns) -> int:
+    """What the sums of one block take."""
+    return 8 * len(columns.arm_names) * columns.width**2
 
 
 def sum_shard_likelihood(
@@ -96,12 +115,18 @@ class LogReading:
 
         for shard, blocks in results_in_order(self._calls, self._shards, work, ahead=self._ahead()):
             again = enumerate(self._columns.read(shard))
-            for number, sums in enumerate(blocks, start=done):
+            for sums in blocks:
                 if learner.can_add(sums):
                     learner.add(sums)
                     self._count(sums.rows)
                 else:
-                    self._learn_rows(learner, next(rows for i, rows in again if i == number))
+                    last = done + sums.blocks - 1
+                    for number, rows in again:
+                        if number >= done:
+                            self._learn_rows(learner, rows)
+                        if number == last:
+                            break
+                done += sums.blocks
             done = 0
 
     def sum_likelihood(self, link: type[Link], points: FloatArray, squared: bool) -> LikelihoodSums:
@@ -119,8 +144,8 @@ class LogReading:
     def _ahead(self) -> int:
         """Shards whose sums there is room for."""
         blocks = max(shard.rows for shard in self._shards) // self._columns.block_rows + 1
-        size = 8 * len(self._columns.arm_names) * self._columns.width**2
-        return max(1, min(AHEAD, AHEAD_BYTES // (size * blocks)))
+        each = bytes_of_sums(self._columns) * min(blocks, 2 * most_sums(self._columns))
+        return max(1, min(AHEAD, AHEAD_BYTES // each))
 
     def _learn_rows(self, learner: Learner, rows: LogRows) -> None:
         learner.learn_rows(rows)

@@ -58,6 +58,7 @@ def learn(
     from greedyfirst.agent import Agent
     from greedyfirst.files.outputs import check_free
     from greedyfirst.tables.columns import check_known
+    from greedyfirst.tables.findings import noted
     from greedyfirst.tables.log_files import open_log
     from greedyfirst.tables.log_survey import infer_log_schema
     from greedyfirst.validation import wrong
@@ -67,6 +68,7 @@ def learn(
         raise wrong("--out", str(out), "a file in a folder that exists")
     check_free([out], force=force)
     with (
+        noted(),
         done_by(jobs=jobs, cluster=cluster, workers=workers) as where,
         open_log(logs) as log,
     ):
@@ -76,6 +78,8 @@ def learn(
             check_known("--drop", name, names)
         for argument, name in zip(("--arm", "--reward"), used[:2], strict=True):
             check_known(argument, name, names)
+        if used[0] == used[1]:
+            raise wrong("--reward", reward, "another column than the arm's")
         schema, arms = infer_log_schema(
             log,
             arm=used[0],
@@ -94,7 +98,8 @@ def learn(
             **where,
         )
     agent.save(out)
-    typer.echo(f"{rows:,} rows, {len(arms)} arms, {schema.n_features} features")
+    counts = ((rows, "row"), (len(arms), "arm"), (schema.n_features, "feature"))
+    typer.echo(", ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counts))
     typer.echo(out)
 
 

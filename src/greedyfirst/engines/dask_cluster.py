@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import multiprocessing
 import re
+import signal
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import dask
 from dask.utils import parse_timedelta
-from distributed import Client, Future, LocalCluster, as_completed
+from distributed import Client, Future, LocalCluster, Security, as_completed
 from distributed.scheduler import KilledWorker
 
 from greedyfirst.engines.engine import Results, Task
@@ -173,8 +175,10 @@ def _say_nothing() -> None:
 @contextmanager
 def cluster_at(address: str) -> Iterator[Client]:
     """A client of the scheduler at this address."""
-    if not re.fullmatch(r"(\w+://)?\S+:\d+", address):
+    if not re.fullmatch(r"((tcp|tls)://)?[^\s/]+:\d+", address):
         raise wrong("--cluster", address, "the address of a scheduler, such as tcp://10.0.0.5:8786")
+    if address.startswith("tls:") and not Security().get_connection_args("client")["ssl_context"]:
+        raise wrong("--cluster", address, "tcp://…, or certificates in Dask's settings for TLS")
     _say_nothing()
     configured = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
     try:
@@ -191,16 +195,34 @@ def local_workers(n_workers: int) -> Iterator[Client]:
     """A client of a cluster of as many processes of this machine, which end with it."""
     whole_number("workers", n_workers, at_least=1)
     _say_nothing()
-    with (
-        dask.config.set(OWN_WORKERS),
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    with dask.config.set(OWN_WORKERS), ExitStack() as stack:
+        with _left_alone_by_ctrl_c():
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        yield stack.enter_context(Client(cluster, set_as_default=False))
+
+
+@contextmanager
+def _left_alone_by_ctrl_c() -> Iterator[None]:
+    """What is started here, threads and their processes, does not get the Ctrl-C of a terminal.
+
+    It is for this program, which ends its workers; it comes when this is over.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Starts multiprocessing's resource tracker; beginning later, it would let Ctrl-C through again.
+    multiprocessing.get_context("spawn").Lock()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -79,6 +79,8 @@ def engine_for(
         chosen = DaskCluster(client)
     if resume is None:
         return chosen
+    if not isinstance(resume, (str, Path)) or not str(resume):
+        raise wrong("resume", resume, "a directory for finished blocks, or None")
     from greedyfirst.engines.resume import Resumed
 
     return Resumed(chosen, Path(resume))

@@ -38,6 +38,8 @@ _INCIDENTAL = {
     "__slotnames__",  # noted by pickle
     # A dataclass has its defaults in its generated functions too.
     *("__dataclass_fields__", "__dataclass_params__"),
+    # Kernels have another name where a module was loaded again, as Dask does with one it is sent.
+    *("kernel_name", "lasting"),
 }
 
 

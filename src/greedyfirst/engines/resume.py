@@ -16,6 +16,7 @@ from greedyfirst.engines.engine import Arrays, Engine, Results, Task
 from greedyfirst.engines.fingerprint import fingerprint
 from greedyfirst.engines.software import software
 from greedyfirst.files import data_file
+from greedyfirst.validation import wrong
 
 KIND = "block"
 #: Folders that this process has gone on from, or made.
@@ -26,7 +27,12 @@ class Resumed:
     """An engine that keeps what another one makes, and makes only what is missing."""
 
     def __init__(self, engine: Engine, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = "it is a file" if directory.is_file() else error.strerror
+            expected = f"a directory, which is made if it is not there ({why})"
+            raise wrong("resume", str(directory), expected) from None
         self.engine, self.directory = engine, directory
 
     def run(self, task: Task, blocks: Sequence[range]) -> Results:

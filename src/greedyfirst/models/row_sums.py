@@ -58,6 +58,29 @@ class RowSums:
     #: Whether every row of the arm, and of all arms (the last), was in the span that was expected.
     inside: Sequence[bool]
     expected: Expected
+    #: Blocks of rows that these are the sums of.
+    blocks: int = 1
+
+    def merged(self, other: RowSums) -> RowSums:
+        """The sums of these rows and of those that follow, with the same ``expected``."""
+        rows, change = self.rows + other.rows, other.reward_mean - self.reward_mean
+        share = other.rows / rows
+        return RowSums(
+            rows=rows,
+            pulls=self.pulls + other.pulls,
+            gram=self.gram + other.gram,
+            total=self.total + other.total,
+            moment=self.moment + other.moment,
+            squares=self.squares + other.squares,
+            largest=np.maximum(self.largest, other.largest),
+            reward_mean=self.reward_mean + change * share,
+            reward_squares=self.reward_squares
+            + other.reward_squares
+            + change**2 * self.rows * share,
+            inside=[one and two for one, two in zip(self.inside, other.inside, strict=True)],
+            expected=self.expected,
+            blocks=self.blocks + other.blocks,
+        )
 
     def moment_about(self, reference: FloatArray) -> FloatArray:
         """Σx(y - x'b) (n_arms, d) for another b."""

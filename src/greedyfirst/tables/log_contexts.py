@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from greedyfirst.tables.log_files import LogFiles, batches
 from greedyfirst.tables.log_rows import BLOCK_ROWS
-from greedyfirst.tables.log_survey import categories_of, check_complete, features_of, survey
+from greedyfirst.tables.log_survey import categories_of, check_complete, schema_of, survey
 from greedyfirst.tables.schema import Schema
 from greedyfirst.validation import FloatArray
 
@@ -43,7 +43,7 @@ def log_contexts(
     texts = categories_of(log, contexts, [name for name in categorical if name not in drop])
     numbers = [name for name in contexts if name not in texts]
     found = survey(log, numbers, texts)
-    check_complete(found)
+    check_complete(found, numbers)
     values = {name: found[name].only_value for name in contexts}
     constant = {name: value for name, value in values.items() if value is not None and value != 0}
     zero = [name for name, value in values.items() if value == 0]
@@ -53,6 +53,7 @@ def log_contexts(
             "every column is the same in every row, so that there is no diversity to measure; "
             "expected a column that varies"
         )
-    features = features_of(found, left, texts, standardise=standardise)
-    schema = Schema(features=features, intercept=intercept or bool(constant))
+    schema = schema_of(
+        found, left, texts, intercept=intercept or bool(constant), standardise=standardise
+    )
     return LogContexts(log=log, schema=schema, constant=dict(constant), zero=zero)

@@ -15,7 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
 
 from greedyfirst.tables.csv_reading import check_names
 from greedyfirst.tables.reading import text_file
@@ -99,8 +101,8 @@ def open_log(source: Any) -> Iterator[LogFiles]:
     with TemporaryDirectory(prefix="greedyfirst-") as folder:
         shards: list[Shard] = []
         schemas: dict[str, pa.Schema] = {}
-        for path in paths:
-            found, schemas[str(path)] = _shards(path, Path(folder) / f"{len(schemas)}.arrow")
+        for number, path in enumerate(paths):
+            found, schemas[str(path)] = _shards(path, Path(folder) / f"{number}.arrow")
             shards += found
         if not any(shard.rows for shard in shards):
             raise ValueError(f"{_listed(paths)} has no rows; expected at least one")
@@ -136,8 +138,9 @@ def _paths(source: Any) -> list[Path]:
     if isinstance(source, (str, Path)):
         given: Iterable[Any] = [source]
     elif isinstance(files, list):
+        _check_dataset(source)
         given = files
-    elif isinstance(source, Iterable):
+    elif isinstance(source, Iterable) and not isinstance(source, bytes):
         given = source
     else:
         raise wrong("dataset", source, "a path, several paths or a pyarrow.dataset of files")
@@ -146,12 +149,32 @@ def _paths(source: Any) -> list[Path]:
         if not isinstance(each, (str, Path)):
             raise wrong("dataset", each, "a path, several paths or a pyarrow.dataset of files")
         path = Path(each)
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist; check the path")
+        if not str(each) or not path.exists():
+            raise FileNotFoundError(f"{str(each) or repr(each)} does not exist; check the path")
         paths += _in_folder(path) if path.is_dir() else [path]
     if not paths:
         raise wrong("dataset", source, "at least one file")
+    whole = [path.resolve() for path in paths]
+    for place, path in enumerate(paths):
+        if whole[place] in whole[:place]:
+            raise ValueError(f"{path} is given twice; give each file of a log once")
     return paths
+
+
+def _check_dataset(dataset: Any) -> None:
+    """Refuse a ``pyarrow.dataset`` that is more than its files."""
+    if not isinstance(dataset.filesystem, LocalFileSystem):
+        raise wrong("dataset", dataset, "one of files on a disk of this machine")
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        expected = "one without a filter; write what is wanted to a file"
+        raise wrong("dataset", dataset, expected) from None
+    everything = pc.scalar(True)
+    if not all(each.partition_expression.equals(everything) for each in fragments):
+        raise wrong(
+            "dataset", dataset, "one whose columns are all in its files, without partitions"
+        )
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -165,6 +188,13 @@ def _in_folder(folder: Path) -> list[Path]:
     )
     if not found:
         raise ValueError(f"{folder} has no file that ends in {', '.join(_KNOWN)}")
+    for path in found:
+        for part in path.relative_to(folder).parts[:-1]:
+            if "=" in part:
+                raise ValueError(
+                    f"{path} is in a folder {part!r}, whose value is no column of the file; write "
+                    "it into the files as a column"
+                )
     return found
 
 
@@ -240,6 +270,11 @@ def _kind(kind: pa.DataType) -> str:
     if is_number(kind):
         return "numbers"
     return "text" if is_text(kind) else str(kind)
+
+
+def is_amount(kind: pa.DataType) -> bool:
+    """Whether a column of this type can be taken as numbers: true is 1, false is 0."""
+    return is_number(kind) or pa.types.is_boolean(kind)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from greedyfirst.tables.columns import check_known, first_row
-from greedyfirst.tables.log_files import Shard, batches, is_number, is_text
+from greedyfirst.tables.log_files import Shard, batches, is_amount, is_text
 from greedyfirst.tables.schema import Schema
-from greedyfirst.validation import BoolArray, FloatArray, IntArray
+from greedyfirst.validation import BoolArray, FloatArray, IntArray, wrong
 
 # Numbers of a block of rows, and the most rows of one: part of what makes results the same
 # wherever they are computed.
@@ -68,16 +68,20 @@ class LogColumns:
         """Refuse a log without these columns, or of other kinds."""
         for argument, name in (("arm", self.arm), ("reward", self.reward)):
             check_known(argument, name, log.names)
+            if name in self.contexts:
+                raise wrong(argument, name, "no column of the context")
+        if self.arm == self.reward:
+            raise wrong("reward", self.reward, "another column than the arm's")
         for name in self.contexts:
             if name not in log.names:
                 raise ValueError(f"the log has no column {name!r}, a feature of the agent")
         numbers = [self.reward, *(() if self.schema else self.contexts)]
         for name in numbers:
             kind = log.field(name).type
-            if not is_number(kind):
+            if not is_amount(kind):
                 raise ValueError(f"column {name!r} must hold numbers, got {kind}")
         kind = log.field(self.arm).type
-        if not (is_text(kind) or pa.types.is_integer(kind)):
+        if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             raise ValueError(f"column {self.arm!r} must hold names or numbers of arms, got {kind}")
 
     def read(self, shard: Shard) -> Iterator[LogRows]:
@@ -86,13 +90,12 @@ class LogColumns:
         first = 0
         for batch in batches(shard, names, self.block_rows):
             if self.rewarded_only:
-                batch = batch.filter(batch.column(self.reward).is_valid())
+                rewarded = ~np.isnan(_numbers(batch.column(self.reward)))
+                batch = batch.filter(pa.array(rewarded))
                 if batch.num_rows == 0:
                     continue
             columns = self._contexts(batch, shard, first)
-            arms, rewards = self.arms_in(batch.column(self.arm)), np.empty(batch.num_rows)
-            if arms.min() < 0:
-                raise self._no_arm(shard)
+            arms, rewards = self._arms(batch, shard), np.empty(batch.num_rows)
             _fill(rewards, batch.column(self.reward), self.reward, shard)
             yield LogRows(columns, arms, rewards)
             first += batch.num_rows
@@ -110,8 +113,22 @@ class LogColumns:
             _fill(columns[place], batch.column(name), name, shard)
         return columns
 
+    def _arms(self, batch: pa.RecordBatch, shard: Shard) -> IntArray:
+        taken = batch.column(self.arm)
+        if pa.types.is_floating(taken.type):  # in a file that is not the first
+            raise ValueError(
+                f"{shard.name}: column {self.arm!r} must hold names or numbers of arms, got "
+                f"{taken.type}"
+            )
+        arms = self.arms_in(taken)
+        if arms.min() < 0:
+            raise self._no_arm(shard)
+        return arms
+
     def arms_in(self, taken: pa.Array) -> IntArray:
         """The arms' numbers, -1 for what is none."""
+        if pa.types.is_boolean(taken.type):
+            taken = taken.cast(pa.string())  # "true" and "false", as everywhere in tables
         if is_text(taken.type) or all(_is_whole(name) for name in self.arm_names):
             if pa.types.is_dictionary(taken.type):
                 taken = taken.dictionary_decode()
@@ -122,14 +139,17 @@ class LogColumns:
 
     def _no_arm(self, shard: Shard) -> ValueError:
         shown = ", ".join(self.arm_names[:8]) + (", …" if len(self.arm_names) > 8 else "")
-        fault = f"are none of the arms {shown}"
+        fault = f"are none of the arms {shown}", f"is none of the arms {shown}"
         return _refusal(shard, self.arm, lambda column: self.arms_in(column) < 0, fault)
 
 
 def _refusal(
-    shard: Shard, name: str, bad: Callable[[pa.Array], BoolArray], fault: str
+    shard: Shard, name: str, bad: Callable[[pa.Array], BoolArray], fault: tuple[str, str]
 ) -> ValueError:
-    """One sentence: which column of which shard, how many cells, and the first of them."""
+    """One sentence: which column of which shard, how many cells, and the first of them.
+
+    ``fault`` says what is wrong with several cells, and with one.
+    """
     found = [
         (batch.column(name), bad(batch.column(name)))
         for batch in batches(shard, [name], BLOCK_ROWS)
@@ -138,15 +158,16 @@ def _refusal(
     value = next(column[int(np.argmax(each))].as_py() for column, each in found if each.any())
     count = int(flags.sum())
     return ValueError(
-        f"{shard.name}: column {name!r} has {count} {'cell' if count == 1 else 'cells'} that "
-        f"{fault}, the first in its row {first_row(flags)} ({value!r}); correct such rows or leave "
-        "them out"
+        f"{shard.name}: column {name!r} has {'a cell' if count == 1 else f'{count} cells'} that "
+        f"{fault[count == 1]}, the first in its row {first_row(flags)} ({value!r}); correct such "
+        "rows or leave them out"
     )
 
 
 def _numbers(column: pa.Array) -> np.ndarray:
     """A column's numbers, NaN where one is missing."""
-    if pa.types.is_null(column.type) or pa.types.is_decimal(column.type):
+    tests = (pa.types.is_null, pa.types.is_decimal, pa.types.is_boolean)
+    if any(test(column.type) for test in tests):
         column = column.cast(pa.float64())
     numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
     return numbers
@@ -159,7 +180,7 @@ def _fill(out: FloatArray, column: pa.Array, name: str, shard: Shard) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         suspect = not np.isfinite(out.sum())
     if suspect and not np.isfinite(out).all():
-        fault = "are missing or not finite"
+        fault = "are missing or not finite", "is missing or not finite"
         raise _refusal(shard, name, lambda column: ~np.isfinite(_numbers(column)), fault)
 
 

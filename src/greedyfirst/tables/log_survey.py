@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from greedyfirst.engines.calls import calls_on, results_in_order
 from greedyfirst.engines.engine import Where
-from greedyfirst.tables.columns import check_known, level_of, sort_levels
-from greedyfirst.tables.inference import MOST_LEVELS
+from greedyfirst.tables.columns import check_known, counted_rows, level_of, sort_levels
+from greedyfirst.tables.findings import note
+from greedyfirst.tables.inference import MISSING_LEVEL, MOST_LEVELS
 from greedyfirst.tables.labels import MOST_CLASSES
 from greedyfirst.tables.log_files import LogFiles, Shard, batches, is_number, is_text
 from greedyfirst.tables.log_rows import BLOCK_ROWS
@@ -153,13 +154,13 @@ def infer_log_schema(
     numbers = [name for name in contexts if name not in texts] if standardise else []
     found = survey(log, numbers, [*dict.fromkeys([arm, *texts])], **where)
     arms = sort_levels(found[arm].levels)
-    check_complete(found)
+    check_complete(found, [arm, *numbers])
     if len(arms) > MOST_CLASSES:
         raise ValueError(
             f"column {arm!r} has {len(arms)} different values, expected at most {MOST_CLASSES} arms"
         )
-    features = features_of(found, contexts, texts, standardise=standardise)
-    return Schema(features=features, intercept=intercept), arms
+    schema = schema_of(found, contexts, texts, intercept=intercept, standardise=standardise)
+    return schema, arms
 
 
 def categories_of(log: LogFiles, contexts: Sequence[str], declared: Iterable[str]) -> list[str]:
@@ -170,30 +171,40 @@ def categories_of(log: LogFiles, contexts: Sequence[str], declared: Iterable[str
     return [name for name in contexts if name in known or not _is_numeric(log, name)]
 
 
-def check_complete(found: dict[str, ColumnSurvey]) -> None:
-    """Refuse missing values."""
-    for name, each in found.items():
+def check_complete(found: dict[str, ColumnSurvey], names: Iterable[str]) -> None:
+    """Refuse missing values in these columns."""
+    for name in names:
+        each = found[name]
         if each.missing:
-            rows = "1 row" if each.missing == 1 else f"{each.missing:,} rows"
+            rows = counted_rows(each.missing)
             raise ValueError(
                 f"column {name!r} has missing values in {rows}; fill them, or leave such rows out"
             )
 
 
-def features_of(
+def schema_of(
     found: dict[str, ColumnSurvey],
     contexts: Sequence[str],
     categories: Collection[str],
     *,
+    intercept: bool,
     standardise: bool,
-) -> list[Numeric | Categorical]:
-    """The features that these columns are."""
-    return [
-        Categorical(name, sort_levels(found[name].levels))
-        if name in categories
-        else _numeric(name, found[name] if standardise else None)
-        for name in contexts
-    ]
+) -> Schema:
+    """The schema of these columns; missing categories are a category of their own."""
+    features: list[Numeric | Categorical] = []
+    fills = {}
+    for name in contexts:
+        if name not in categories:
+            features.append(_numeric(name, found[name] if standardise else None))
+            continue
+        levels = [level for level in sort_levels(found[name].levels) if level != MISSING_LEVEL]
+        if found[name].missing:
+            levels.append(MISSING_LEVEL)
+            fills[name] = MISSING_LEVEL
+            rows = counted_rows(found[name].missing)
+            note(f"Missing values of {name!r} ({rows}) are a category of their own.")
+        features.append(Categorical(name, levels))
+    return Schema(features=features, intercept=intercept, impute=fills)
 
 
 def _is_numeric(log: LogFiles, name: str) -> bool:
@@ -212,7 +223,8 @@ def _numeric(name: str, found: ColumnSurvey | None) -> Numeric:
     if found is None:
         return Numeric(name)
     scale = math.sqrt(found.squares / found.count)
-    if not (math.isfinite(found.mean) and math.isfinite(scale) and scale > 0.0):
+    usable = math.isfinite(found.mean) and math.isfinite(scale) and scale > 0.0
+    if not usable or found.lowest == found.highest:
         raise ValueError(
             f"column {name!r} is constant or not finite, and cannot be standardised; drop it with "
             f"drop=[{name!r}] (--drop {name})"
