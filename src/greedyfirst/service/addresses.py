@@ -24,13 +24,13 @@ def address_of(place: object, address: str | None, host: str, port: int) -> str:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if isinstance(place, Path):
         raise ValueError("address is for a log in PostgreSQL: nobody else serves a file")
-    if not _can_be_asked(address):
+    if not can_be_asked(address):
         expected = "http://HOST:PORT with a port from 1 to 65535 and nothing else (serve --address)"
         raise wrong("address", address, expected)
     return address.rstrip("/")
 
 
-def _can_be_asked(address: str) -> bool:
+def can_be_asked(address: str) -> bool:
     """Whether requests can be sent to it."""
     if not _ADDRESS.fullmatch(address):
         return False
