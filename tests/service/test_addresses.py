@@ -7,7 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from greedyfirst.service.addresses import address_of
+from greedyfirst.service import addresses
+from greedyfirst.service.addresses import address_of, refuse_shared
+from greedyfirst.service.log.postgres_database import PostgresUrl
+from greedyfirst.service.log.postgres_log import PostgresLog
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,18 @@ def test_without_one_it_is_where_the_service_listens() -> None:
         address_of("a database", None, "0.0.0.0", 8000)
     with pytest.raises(ValueError, match="nobody else serves a file"):
         address_of(Path("x.db"), "http://h:1", "::1", 8000)
+
+
+@pytest.mark.parametrize("policy", ["dose", ""])
+def test_two_services_do_not_have_one_address(
+    url: PostgresUrl, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "_LONGEST_WAIT", 0.3)
+    log = PostgresLog(url, address="http://one:8000")
+    refuse_shared(url, "http://one:8000")  # it owns nothing yet
+    assert log.leases.take(policy)
+    with pytest.raises(ValueError, match=r"is that of another service .* an --address of its own"):
+        refuse_shared(url, "http://one:8000")
+    refuse_shared(url, "http://two:8000")
+    log.close()
+    refuse_shared(url, "http://one:8000")

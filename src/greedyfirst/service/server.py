@@ -21,7 +21,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 from threadpoolctl import threadpool_limits
 
-from greedyfirst.service.addresses import address_of
+from greedyfirst.service.addresses import address_of, refuse_shared
 from greedyfirst.service.connections import Connections, allowed, open_connections
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.http.access import Access
@@ -110,6 +110,7 @@ def serve(
     if anchors is not None:
         _check_anchors(place, anchors)
     open_log(place).close()  # make it where it is not there
+    refuse_shared(place, address)
     own = (host, urlsplit(address).hostname or host)
     reached_as = [*names, *(name for name in own if name not in LOOPBACK)]
     reached_as += [] if believed is None else ["a service behind a proxy"]

@@ -132,3 +132,19 @@ def test_people_are_warned_of_a_service_that_does_not_answer(
         assert await warnings() == []
 
     live(url, life)
+
+
+def test_a_service_does_not_ask_itself_for_another_one(
+    url: PostgresUrl, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def life(made: dict[str, Member], browser: Browser) -> None:
+        running: Any = made["two"].service.running
+        running.leases.me = running.leases.me._replace(address="http://one")
+        for _ in range(2):
+            refused = await browser.get("/v1/policies/dose", "two", headers=BOSS)
+            assert refused.status_code == 503
+            assert "has the address of this service, http://one" in refused.json()["detail"]
+        assert len([each for each in caplog.records if "--address" in each.getMessage()]) == 1
+        running.leases.me = running.leases.me._replace(address="http://two")
+
+    live(url, life)

@@ -63,7 +63,7 @@ class Asking:
         except GoneError:
             raise UnavailableError(f"{whose} is gone; {again}") from None
         except _FAILED as error:
-            self._tell(asked, error)
+            self.tell(asked, _said(error))
             if isinstance(error, _NOT_SENT):
                 raise UnavailableError(
                     f"{whose} cannot be reached at {asked.owner.address}, and nothing was sent; "
@@ -96,7 +96,7 @@ class Asking:
             _log.warning(
                 "the owner of policy %s was gone in the middle of an answer, which was cut off",
                 asked.policy,
-                extra={"event": "answer_cut_off", "fields": _fields(asked, error)},
+                extra={"event": "answer_cut_off", "fields": _fields(asked, _said(error))},
             )
             raise GoneError from None
 
@@ -111,17 +111,20 @@ class Asking:
         finally:
             waiting.cancel()
 
-    def _tell(self, asked: Asked, error: Exception) -> None:
+    def tell(self, asked: Asked, reason: str) -> None:
         """Write a line about a service that does not answer, once per reason."""
-        reason = type(error).__name__
         if self.silent.get(asked.owner.address) != reason:
             self.silent[asked.owner.address] = reason
             _log.warning(
                 "the service that owns policy %s does not answer; see its --address",
                 asked.policy,
-                extra={"event": "owner_silent", "fields": _fields(asked, error)},
+                extra={"event": "owner_silent", "fields": _fields(asked, reason)},
             )
 
 
-def _fields(asked: Asked, error: Exception) -> dict[str, Any]:
-    return {"address": asked.owner.address, "reason": str(error) or type(error).__name__}
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _fields(asked: Asked, reason: str) -> dict[str, Any]:
+    return {"address": asked.owner.address, "reason": reason}

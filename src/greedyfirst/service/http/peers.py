@@ -98,6 +98,14 @@ class Peers:
             await answer.aclose()
 
     async def _answer(self, asked: Asked) -> httpx.Response:
+        leases = self._service.running.leases
+        if leases is not None and asked.owner.address == leases.me.address:
+            self._asking.tell(asked, "this service has the same address")
+            raise UnavailableError(
+                f"the owner of policy {asked.policy} has the address of this service, "
+                f"{asked.owner.address}, and nothing was sent; start each with an --address of "
+                "its own"
+            )
         return await self._asking.answer(self._client, asked)
 
     async def views(

@@ -18,7 +18,13 @@ import psycopg
 from greedyfirst.service.errors import LogFailedError, LostLeaseError
 from greedyfirst.service.log.entries import Head
 from greedyfirst.service.log.ownership import Owner
-from greedyfirst.service.log.postgres_database import PostgresUrl, connect, database, limit
+from greedyfirst.service.log.postgres_database import (
+    PostgresUrl,
+    connect,
+    database,
+    limit,
+    statements,
+)
 from greedyfirst.service.log.table_reader import IS_AUDITED
 
 #: Seconds that a lease lasts; between two renewals; and by which its owner stops early.
@@ -158,3 +164,14 @@ class Leases:
 
 def _owners(rows: list[tuple[Any, ...]], now: float) -> dict[str, tuple[Owner, float]]:
     return {row[0]: (Owner(row[1], row[2]), now + row[3]) for row in rows}
+
+
+def owner_at(url: PostgresUrl, address: str) -> str | None:
+    """A policy of the service that others reach at this address, None if there is none."""
+    with statements(url) as execute:
+        found = execute(
+            "SELECT max(policy) FROM leases WHERE address = ? AND until > clock_timestamp()",
+            (address,),
+        ).fetchone()
+    policy: str | None = found[0]
+    return policy
