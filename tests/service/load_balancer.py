@@ -69,6 +69,8 @@ class Balancer(httpx.AsyncBaseTransport):
         name = self.to if request.url.host == NAME else request.url.host
         if name not in self.ways:
             raise httpx.ConnectError("nobody is there")
+        if "target" in request.extensions:
+            request.url = request.url.copy_with(raw_path=request.extensions["target"])
         return await self.ways[name].handle_async_request(request)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import subprocess
 import sys
 import time
@@ -108,6 +110,44 @@ def test_any_service_answers_and_one_takes_over_when_the_owner_dies(
     assert two.end() == 0
     assert PASSWORD not in two.said
     assert PASSWORD.replace(" ", "%20") not in two.said
+
+
+def exchange(service: Service, target: bytes, method: bytes, body: bytes) -> tuple[bytes, bytes]:
+    """Status and body of the answer to a request whose bytes no client has put in order."""
+    address = service.client.base_url
+    headers = b"Host: 127.0.0.1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with socket.create_connection((address.host, address.port), 30) as connection:
+        connection.sendall(method + b" " + target + b" HTTP/1.1\r\n" + headers + body)
+        with connection.makefile("rb") as answer:
+            head, _, content = answer.read().partition(b"\r\n\r\n")
+    return head.split(b" ")[1], content
+
+
+def test_every_service_gives_the_same_answer_to_odd_requests(pair: tuple[Service, Service]) -> None:
+    one, two = pair
+    assert one.client.post("/v1/policies", json=SPECIFICATION).status_code == 201
+    assert one.decide("a").status_code == 201
+    for target, status in (
+        (b"/v1/policies/dose?x=\xc3\xa9", b"200"),
+        (b"/v1/policies/d\xc3\xa9", b"404"),
+        (b"/v1/policies/dose/\xc3\xa9", b"404"),
+        (b"/v1/policies/dose/x%0Ay", b"404"),
+        (b"//v1/policies/dose", b"200"),
+        (b"/v1//policies/dose/", b"200"),
+        (b"/v1/policies/dose/../dose", b"404"),
+        (b"/v1/policies/dose/%2e%2e/dose", b"404"),
+        (b"/v1/policies/dose/../../policies", b"404"),
+        (b"/v1/decisions/:1", b"404"),
+        (b"/decisions", b"404"),
+        (b"/decisions?number=:3", b"404"),
+        (b"http://evil.example/v1/policies/dose", b"200"),
+    ):
+        answers = [exchange(each, target, b"GET", b"") for each in pair]
+        assert answers[0] == answers[1], target
+        assert answers[0][0] == status, target
+    body = json.dumps(SPECIFICATION).encode()
+    for target in (b"/v1/policies/", b"/v1//policies"):
+        assert exchange(two, target, b"POST", body)[0] == b"200"
 
 
 def test_a_session_goes_on_at_the_other_service_when_one_dies(

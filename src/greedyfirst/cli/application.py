@@ -26,6 +26,9 @@ app = typer.Typer(
 BAD_INPUT, INTERRUPTED = 2, 130
 TABLE_ENDING = re.compile(r"(?<=.)(\.(csv|tsv|txt|arff)(\.gz)?|\.parquet)\Z", re.IGNORECASE)
 
+#: In a URL: what is before the password, and the password.
+_PASSWORD = re.compile(r"(postgres\w*:/+[^\s:/@]*:)\S*@", re.IGNORECASE)
+
 #: Options that several commands have.
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Out = Annotated[Path, typer.Option(help="Where files go.")]
@@ -99,6 +102,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def _refuse(reason: str) -> NoReturn:
     """One sentence and exit code 2, or a list; nothing where the help has been shown instead."""
     if reason:
-        sentences = (" ".join(each.split()) for each in reason.split("\n- "))
+        told = _PASSWORD.sub(r"\1…@", reason)  # whatever has repeated what was typed
+        sentences = (" ".join(each.split()) for each in told.split("\n- "))
         typer.echo("greedyfirst: " + "\n- ".join(sentences), err=True)
     sys.exit(BAD_INPUT)

@@ -98,9 +98,10 @@ def list_keys(db: Database = str(DEFAULT_LOG)) -> None:
     from greedyfirst.service.log.places import reading
 
     now = time.time()
-    typer.echo("name\trole\tpolicies\tmade\texpires\tlast used\tstate")
     with reading(existing(db)) as log:
-        for key in log.access_keys():
+        known = log.access_keys()
+        typer.echo("name\trole\tpolicies\tmade\texpires\tlast used\tstate")
+        for key in known:
             policies = "all" if key.policies is None else ",".join(key.policies)
             times = [_when(at) for at in (key.made, key.expires, key.last_used)]
             typer.echo("\t".join([key.name, key.role, policies, *times, key.state(now)]))

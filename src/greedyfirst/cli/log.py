@@ -128,14 +128,15 @@ def copy_to(
 @app.command(epilog="Example: [bold]greedyfirst backup trial.db copy.db[/bold]")
 def backup(
     db: LogArgument,
-    out: Annotated[Path, typer.Argument(help="The file of the copy.")],
+    out: Annotated[str, typer.Argument(help="The file of the copy.")],
     force: Annotated[bool, typer.Option("--force", help="Write over an older copy.")] = False,
 ) -> None:
     """Copy a log as a whole into one file, and check the copy; a service may use it meanwhile."""
     need_extra()
     from greedyfirst.service.log.backup import back_up
+    from greedyfirst.service.log.places import place_of
 
-    head = back_up(existing_file(db), out, force=force)
+    head = back_up(existing_file(db), file_only(place_of(out)), force=force)
     typer.echo(f"{out} has {head.seq} entries, all as they were written; head {head}")
 
 
@@ -144,7 +145,7 @@ def backup(
     "--who 'Dr. Smith' --why 'the disk failed'[/bold]"
 )
 def restore(
-    copy: Annotated[Path, typer.Argument(help="The file of the copy.")],
+    copy: Annotated[str, typer.Argument(help="The file of the copy.")],
     db: Database = str(DEFAULT_LOG),
     who: Annotated[str, typer.Option(help="Who decided it; else the name of the account.")] = "",
     why: Annotated[str, typer.Option(help="The reason, for the log.")] = "not said",

@@ -44,6 +44,10 @@ class UnavailableError(RequestError):
     status = 503
 
 
+class TakenError(UnavailableError):
+    """Another service on the same log has the policy."""
+
+
 class TooManyError(RequestError):
     """The caller has too much under way at a time."""
 

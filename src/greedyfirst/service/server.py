@@ -21,6 +21,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 from threadpoolctl import threadpool_limits
 
+from greedyfirst.service.addresses import address_of, refuse_shared
 from greedyfirst.service.connections import Connections, allowed, open_connections
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.http.access import Access
@@ -33,7 +34,7 @@ from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.log.places import open_log, place_of, reading
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.timekeeping import LONGEST_PAUSE
-from greedyfirst.validation import number, whole_number, wrong
+from greedyfirst.validation import number, whole_number
 
 if TYPE_CHECKING:  # they need what only PostgreSQL's extra installs
     from greedyfirst.service.http.peers import Peers
@@ -44,7 +45,6 @@ if TYPE_CHECKING:  # they need what only PostgreSQL's extra installs
 MOST_CONNECTIONS, IDLE_SECONDS = 4096, 30
 #: Seconds that requests under way have to end once the service is to stop.
 _LONGEST_STOP = 10.0
-_EVERYWHERE = ("0.0.0.0", "::")
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -100,7 +100,7 @@ def serve(
     whole_number("connections", connections, at_least=16)
     believed = Proxies(proxies) if proxies else None
     place = place_of(path)
-    address = _address(place, address, host, port)
+    address = address_of(place, address, host, port)
     anchors = None
     if anchor is not None:
         key = None if anchor_key is None else Path(anchor_key)
@@ -110,6 +110,7 @@ def serve(
     if anchors is not None:
         _check_anchors(place, anchors)
     open_log(place).close()  # make it where it is not there
+    refuse_shared(place, address)
     own = (host, urlsplit(address).hostname or host)
     reached_as = [*names, *(name for name in own if name not in LOOPBACK)]
     reached_as += [] if believed is None else ["a service behind a proxy"]
@@ -140,20 +141,6 @@ def serve(
     # The matrices here are small: threads of BLAS would only keep requests from the processors.
     with threadpool_limits(1, "blas"):
         uvloop.run(_run(service, app, host, port, connections, ready))
-
-
-def _address(place: object, address: str | None, host: str, port: int) -> str:
-    """The URL at which other services reach this one; refused where there are no others."""
-    if address is None:
-        if host in _EVERYWHERE and not isinstance(place, Path):
-            raise ValueError(f"address is needed: other services do not reach this one at {host}")
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    if isinstance(place, Path):
-        raise ValueError("address is for a log in PostgreSQL: nobody else serves a file")
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-        raise wrong("address", address, "http://HOST:PORT")
-    return address.rstrip("/")
 
 
 def _peers(service: DecisionService) -> Peers:

@@ -1,4 +1,4 @@
-"""Requests at one of several services on a log: what a service answers whose lease has ended."""
+"""Requests at one of several services on a log: who answers them, and when nobody may."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from load_balancer import BOSS, Browser, Member, live
 from served import SPECIFICATION
 
+from greedyfirst.service.http.access import ANYONE, CALLER
 from greedyfirst.service.http.forwarding import Forwarding
 from greedyfirst.service.http.peers import Peers
 from greedyfirst.service.log.postgres_database import PostgresUrl
@@ -40,7 +42,13 @@ async def answered(url: PostgresUrl, method: str, status: int, *, ends: bool) ->
 
     try:
         await service.admin.create(msgspec.convert(SPECIFICATION, Specification))
-        scope = {"type": "http", "method": method, "path": "/v1/policies/dose/x", "headers": []}
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": method,
+            "path": "/v1/policies/dose/x",
+            "headers": [],
+        }
+        scope["state"] = {CALLER: ANYONE}
         await Forwarding(application, service, peers, 1000)(scope, receive, send)
     finally:
         await peers.close()
@@ -66,3 +74,39 @@ def test_no_answer_follows_from_a_state_that_is_not_owned(
     url = PostgresUrl.parse(postgres.emptied())
     found, again = asyncio.run(answered(url, method, status, ends=ends))
     assert (found, again) == (expected, b"1" if expected == 503 else b"")
+
+
+def test_a_policy_that_all_create_at_once_is_created_by_one(url: PostgresUrl) -> None:
+    async def life(_: dict[str, Member], browser: Browser) -> None:
+        for name in ("a", "b", "c"):
+            body = SPECIFICATION | {"name": name}
+            asked = [
+                browser.send("POST", f"http://{at}/v1/policies", json=body, headers=BOSS)
+                for at in ("one", "two")
+            ]
+            answers = await asyncio.gather(*asked)
+            assert sorted(each.status_code for each in answers) == [200, 201], name
+            assert answers[0].json() == answers[1].json()
+
+    live(url, life)
+
+
+def test_strangers_learn_of_no_policy_and_cost_no_look_at_the_leases(url: PostgresUrl) -> None:
+    async def life(made: dict[str, Member], browser: Browser) -> None:
+        looks: list[str] = []
+        for member in made.values():
+            leases: Any = member.service.running.leases
+            leases.see = lambda see=leases.see: (looks.append("see"), see())
+        del browser.between.ways["one"]
+        for path in ("/v1/policies/dose", "/v1/policies/nix", "/v1/decisions/dose:1"):
+            for headers in ({}, {"Authorization": "Bearer wrong"}):
+                refused = await browser.get(path, "two", headers=headers | {"Accept": "*/*"})
+                assert refused.status_code == 401
+                assert "a valid key is needed" in refused.json()["detail"]
+        assert not looks
+        path = "http://two/v1/policies/nix"
+        asked = [browser.send("GET", path, headers=BOSS) for _ in range(20)]
+        assert {each.status_code for each in await asyncio.gather(*asked)} == {404}
+        assert 1 <= len(looks) <= 3
+
+    live(url, life)

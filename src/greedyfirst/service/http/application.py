@@ -64,9 +64,11 @@ async def healthz() -> dict[str, str]:
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def readyz(state: State) -> Response[dict[str, Any]]:
     """Requests can be answered; what a person should look at all the same."""
-    ready = state.service.ready
+    ready, warnings = state.service.ready, state.service.warnings()
+    if state.peers is not None:
+        warnings += state.peers.warnings()
     return Response(
-        {"status": "ready" if ready else "not ready", "warnings": state.service.warnings()},
+        {"status": "ready" if ready else "not ready", "warnings": warnings},
         status_code=200 if ready else 503,
     )
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import msgspec
 from litestar.exceptions import HTTPException
+from litestar.utils import normalize_path
 
 from greedyfirst.service.errors import (
     DamagedLogError,
     LogFailedError,
     RequestError,
+    TakenError,
     UnavailableError,
 )
+from greedyfirst.service.http.access import CALLER, Caller
+from greedyfirst.service.http.lease_looks import LeaseLooks
 from greedyfirst.service.http.middleware import ASGI, refuse
 from greedyfirst.service.log.ownership import Owner
 from greedyfirst.service.service import DecisionService
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Says that a service handed the request on: the next one does not do so again.
 HOP = b"greedyfirst-handed-on"
-_POLICY = re.compile(r"(?:/v1)?/policies/([^/]+)(?:/.*)?")
-_DECISION = re.compile(r"(?:/v1)?/decisions/([^/]+)(?:/.*)?")
+_POLICY = re.compile(r"(?:/v1)?/policies/([^/]+)(?:/.*)?", re.DOTALL)
+_DECISION = re.compile(r"(?:/v1)?/decisions/([^/]+)(?:/.*)?", re.DOTALL)
 
 
 class _Named(msgspec.Struct):
@@ -43,7 +46,7 @@ class Forwarding:
 
     def __init__(self, app: ASGI, service: DecisionService, peers: Peers, most_bytes: int) -> None:
         self._app, self._service, self._peers = app, service, peers
-        self._most_bytes = most_bytes
+        self._most_bytes, self._looks = most_bytes, LeaseLooks()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer, here or there."""
@@ -61,26 +64,56 @@ class Forwarding:
             await refuse(send, dict(scope["headers"]), 503, sentence)
 
     async def _route(self, scope: Any, receive: Any, send: Any) -> None:
+        caller: Caller | None = scope.get("state", {}).get(CALLER)
+        if caller is None:  # the application refuses strangers, whatever they ask about
+            await self._app(scope, receive, send)
+            return
         body: bytes | None = None
-        if scope["method"] == "POST" and scope["path"] == "/v1/policies":
+        path = _path(scope)
+        if scope["method"] == "POST" and path == "/v1/policies":
             body = await self._body(receive)
             policy = _name_in(body)
-        elif scope["path"] == "/clock":
+        elif path == "/clock":
             policy = self._where_the_clock_is(scope)
         else:
             policy = _policy_of(scope)
-        owns = self._service.running.owns
-        if policy is not None and not owns(policy):
+        if policy is not None and caller.sees(policy) and not self._service.running.owns(policy):
             owner = await self._other_owner(policy, scope)
             if owner is not None:
                 body = await self._body(receive) if body is None else body
                 await self._peers.hand_on(policy, owner, scope, body, send)
                 return
+        await self._answer(policy, body, scope, receive, send)
+
+    async def _answer(
+        self, policy: str | None, body: bytes | None, scope: Any, receive: Any, send: Any
+    ) -> None:
+        """Let the application answer."""
+        owned = policy is not None and self._service.running.owns(policy)
+        if policy is not None and owned:
+            send = self._while_owned(policy, scope, send)
+        if policy is not None and body is not None and not owned:
+            await self._create(policy, body, scope, receive, send)
+            return
         if body is not None:
             receive = _received(body, receive)
-        if policy is not None and owns(policy):
-            send = self._while_owned(policy, scope, send)
         await self._app(scope, receive, send)
+
+    async def _create(self, policy: str, body: bytes, scope: Any, receive: Any, send: Any) -> None:
+        """Create a policy, or hand the request to another service that was faster."""
+        answer: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            answer.append(message)
+
+        await self._app(scope, _received(body, receive), keep)
+        if answer[0]["status"] == UnavailableError.status and not _was_handed_on(scope):
+            owner = await self._seen_owner(policy)
+            if owner is not None:
+                await self._peers.hand_on(policy, owner, scope, body, send)
+                return
+        for message in answer:
+            await send(message)
 
     def _where_the_clock_is(self, scope: Any) -> str | None:
         """A policy of the service whose machine's clock a form is about, which the form names."""
@@ -94,15 +127,27 @@ class Forwarding:
         if leases is None:
             return None
         if policy not in leases.policies:
-            await asyncio.to_thread(leases.look)
+            await self._looks.look(leases)
             if policy not in leases.policies:
                 return None
         owner = self._peers.owner(policy)
         if owner is None:
-            await running.own(policy)
-        elif HOP in dict(scope["headers"]):
+            try:
+                await running.own(policy)
+            except TakenError:
+                owner = await self._seen_owner(policy)
+                if owner is None:
+                    raise
+        if owner is not None and _was_handed_on(scope):
             raise UnavailableError(f"the owner of policy {policy} changes; try again")
         return owner
+
+    async def _seen_owner(self, policy: str) -> Owner | None:
+        """The other service that owns the policy now."""
+        leases = self._service.running.leases
+        if leases is not None:
+            await self._looks.look(leases)
+        return self._peers.owner(policy)
 
     def _while_owned(self, policy: str, scope: Any, send: Any) -> Any:
         """``send``, with a 503 instead of an answer that was made after the lease ended.
@@ -138,9 +183,18 @@ class Forwarding:
         return body
 
 
+def _was_handed_on(scope: Any) -> bool:
+    return HOP in dict(scope["headers"])
+
+
+def _path(scope: Any) -> str:
+    """The path by which the application finds a route."""
+    return normalize_path(scope["path"])
+
+
 def _policy_of(scope: Any) -> str | None:
     """The policy that a request is about; None if it is about none, or many."""
-    path = scope["path"]
+    path = _path(scope)
     if found := _POLICY.fullmatch(path):
         return found[1]
     if found := _DECISION.fullmatch(path):

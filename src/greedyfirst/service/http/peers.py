@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +12,7 @@ from litestar import Request
 
 from greedyfirst.service.errors import UnavailableError
 from greedyfirst.service.http.access import caller_of
-from greedyfirst.service.http.forwarding import HOP
+from greedyfirst.service.http.asking import Asked, Asking, GoneError
 from greedyfirst.service.http.messages import PolicyView
 from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.ownership import Owner
@@ -32,10 +32,9 @@ _OF_CONNECTION = {
 _OF_THIS_SERVICE = {b"host", b"origin", b"x-forwarded-for"}
 #: What a caller is known by.
 _CREDENTIALS = {b"authorization", b"cookie"}
-_LOOK_EVERY = 0.5
 _MOST_CONNECTIONS = 200
-_READS = ("GET", "HEAD")
-_AGAIN = "it may have been recorded; send the same again"
+#: What a request's target does not have.
+_NOT_ASCII = re.compile(rb"[^\x21-\x7e]")
 
 
 class Peers:
@@ -43,6 +42,7 @@ class Peers:
 
     def __init__(self, service: DecisionService) -> None:
         self._service = service
+        self._asking = Asking(self.owner)
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=2.0),
             limits=httpx.Limits(max_connections=_MOST_CONNECTIONS),
@@ -53,6 +53,18 @@ class Peers:
         """Close the connections."""
         await self._client.aclose()
 
+    def warnings(self) -> list[str]:
+        """What a person should look at; no names in it."""
+        leases = self._service.running.leases
+        if leases is None:
+            return []
+        owners = (leases.owner(policy) for policy in list(leases.policies))
+        silent = self._asking.silent.keys() & {each.address for each in owners if each is not None}
+        return [
+            f"{len(silent)} of the other services did not answer the last request at its "
+            "--address; the lines of this service say which"
+        ][: len(silent)]
+
     def owner(self, policy: str) -> Owner | None:
         """The other service that owns a policy, as of the last look; None if there is none."""
         leases = self._service.running.leases
@@ -62,13 +74,8 @@ class Peers:
     async def hand_on(self, policy: str, owner: Owner, scope: Any, body: bytes, send: Any) -> None:
         """Answer with what the owner answers; UnavailableError if it does not."""
         scope["path_template"] = "handed on"  # for the access log
-        headers = _headers(scope)
-        path = scope.get("raw_path") or scope["path"].encode()
-        query = scope.get("query_string") or b""
-        url = httpx.URL(owner.address).copy_with(
-            raw_path=path.partition(b"?")[0] + (b"?" + query if query else b"")
-        )
-        answer = await self._asked(policy, owner, scope["method"], url, headers, body)
+        asked = Asked(policy, owner, scope["method"], _target(scope), _headers(scope), body)
+        answer = await self._answer(asked)
         try:
             await send(
                 {
@@ -82,31 +89,24 @@ class Peers:
                     "handed_on": True,
                 }
             )
-            async for part in answer.aiter_raw():
+            async for part in self._asking.parts(asked, answer):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
+        except GoneError:  # without the body's end the server closes the connection
+            pass
         finally:
             await answer.aclose()
 
-    async def _asked(
-        self, policy: str, owner: Owner, method: str, url: httpx.URL, headers: Any, body: bytes
-    ) -> httpx.Response:
-        """The owner's answer, waited for as long as it is the owner."""
-        # Not the client's own request, which would have cookies of other callers' answers.
-        request = httpx.Request(method, url, headers=[*headers, (HOP, b"1")], content=body)
-        again = "try again" if method in _READS else _AGAIN
-        sending = asyncio.ensure_future(self._client.send(request, stream=True))
-        try:
-            while not (await asyncio.wait({sending}, timeout=_LOOK_EVERY))[0]:
-                if self.owner(policy) != owner:
-                    raise UnavailableError(f"the owner of policy {policy} is gone; {again}")
-            return sending.result()
-        except httpx.HTTPError:
-            raise UnavailableError(f"the owner of policy {policy} does not answer; {again}") from (
-                None
+    async def _answer(self, asked: Asked) -> httpx.Response:
+        leases = self._service.running.leases
+        if leases is not None and asked.owner.address == leases.me.address:
+            self._asking.tell(asked, "this service has the same address")
+            raise UnavailableError(
+                f"the owner of policy {asked.policy} has the address of this service, "
+                f"{asked.owner.address}, and nothing was sent; start each with an --address of "
+                "its own"
             )
-        finally:
-            sending.cancel()
+        return await self._asking.answer(self._client, asked)
 
     async def views(
         self, request: Request[Any, Any, Any]
@@ -139,10 +139,10 @@ class Peers:
         if owner is None:
             await self._service.running.own(policy)
             return None
-        url = httpx.URL(f"{owner.address}/v1/policies/{policy}")
-        answer = await self._asked(policy, owner, "GET", url, headers, b"")
-        with suppress(httpx.HTTPError):  # it may end in the middle of its answer
-            content = await answer.aread()
+        asked = Asked(policy, owner, "GET", f"/v1/policies/{policy}".encode(), headers)
+        answer = await self._answer(asked)
+        with suppress(GoneError):  # it may end in the middle of its answer
+            content = b"".join([part async for part in self._asking.parts(asked, answer)])
             if answer.status_code == 404:
                 return None
             if answer.status_code == 200:
@@ -162,6 +162,14 @@ class Peers:
             "the service that this is about has ended, or owns no policy by which others reach it; "
             "look again, or open the dashboard at its own address"
         )
+
+
+def _target(scope: Any) -> bytes:
+    """Path and query of a request, as they came but for what only some clients send."""
+    path = scope.get("raw_path") or scope["path"].encode()
+    query = scope.get("query_string") or b""
+    target = path.partition(b"?")[0] + (b"?" + query if query else b"")
+    return _NOT_ASCII.sub(lambda found: b"%%%02X" % found[0][0], target)
 
 
 def _headers(scope: Any) -> list[tuple[bytes, bytes]]:

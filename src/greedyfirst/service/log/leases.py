@@ -18,7 +18,13 @@ import psycopg
 from greedyfirst.service.errors import LogFailedError, LostLeaseError
 from greedyfirst.service.log.entries import Head
 from greedyfirst.service.log.ownership import Owner
-from greedyfirst.service.log.postgres_database import PostgresUrl, connect, database, limit
+from greedyfirst.service.log.postgres_database import (
+    PostgresUrl,
+    connect,
+    database,
+    limit,
+    statements,
+)
 from greedyfirst.service.log.table_reader import IS_AUDITED
 
 #: Seconds that a lease lasts; between two renewals; and by which its owner stops early.
@@ -108,19 +114,27 @@ class Leases:
                 "RETURNING leases.policy",
                 self._values() | {"policies": [*self.epochs], "epochs": [*self.epochs.values()]},
             ).fetchall()
-            rows = self._connection.execute(
-                "SELECT policy, owner, address, "
-                "extract(epoch FROM greatest(until, '1970-01-01') - clock_timestamp())::float8 "
-                "FROM leases"
-            ).fetchall()
+            self._owners = _owners(self._rows(), now)
             head = self._connection.execute("SELECT seq, seal FROM head").fetchone()
             lost = self.epochs.keys() - {row[0] for row in renewed}
         if lost:
             raise LostLeaseError(f"policy {sorted(lost)[0]} has another owner now")
         self._until = now + LENGTH - _EARLY
-        self._owners = {row[0]: (Owner(row[1], row[2]), now + row[3]) for row in rows}
         assert head is not None
         self.head = Head(*head)
+
+    def see(self) -> None:
+        """See who has the leases now, and change none."""
+        now = time.monotonic()
+        with self._asking, database(self._url):
+            self._owners = _owners(self._rows(), now)
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return self._connection.execute(
+            "SELECT policy, owner, address, "
+            "extract(epoch FROM greatest(until, '1970-01-01') - clock_timestamp())::float8 "
+            "FROM leases"
+        ).fetchall()
 
     def _keep(self) -> None:
         """The thread: renew every second, until that fails."""
@@ -146,3 +160,18 @@ class Leases:
         except psycopg.Error as error:
             _log.warning("leases could not be given back, and end by themselves: %s", error)
         self._connection.close()
+
+
+def _owners(rows: list[tuple[Any, ...]], now: float) -> dict[str, tuple[Owner, float]]:
+    return {row[0]: (Owner(row[1], row[2]), now + row[3]) for row in rows}
+
+
+def owner_at(url: PostgresUrl, address: str) -> str | None:
+    """A policy of the service that others reach at this address, None if there is none."""
+    with statements(url) as execute:
+        found = execute(
+            "SELECT max(policy) FROM leases WHERE address = ? AND until > clock_timestamp()",
+            (address,),
+        ).fetchone()
+    policy: str | None = found[0]
+    return policy

@@ -33,5 +33,8 @@ class Ownership(Protocol):
     def take(self, policy: str) -> bool:
         """Become the owner of a policy; False if another service is."""
 
+    def see(self) -> None:
+        """See who has the policies now, and change nothing."""
+
     def look(self) -> None:
         """See who has the policies; LostLeaseError if another service has one of this one's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,12 +18,23 @@ from greedyfirst.service.log.table_reader import TableReader
 if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
     from greedyfirst.service.log.postgres_database import PostgresUrl
 
-_SCHEMES = ("postgresql://", "postgres://")
+_EXPECTED = "a file, or postgresql://USER@HOST:PORT/DATABASE"
+#: A drive of Windows has one letter.
+_URL = re.compile(r"[a-z][a-z0-9+.\-]+:/", re.IGNORECASE)
+_POSTGRES = re.compile(r"(postgres(?:ql)?://)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def place_of(text: str | Path) -> Path | PostgresUrl:
-    """The place that a user names: a URL, or else the path of a file."""
-    if not str(text).startswith(_SCHEMES):
+    """The place that a user names: a URL, or else the path of a file.
+
+    No sentence repeats a URL, which may have a password in it.
+    """
+    if text == "":
+        raise ValueError(f"the place of the log is empty; expected {_EXPECTED}")
+    found = _POSTGRES.fullmatch(str(text))
+    if found is None:
+        if _URL.match(str(text)):
+            raise ValueError(f"the place of the log is a URL of another kind; expected {_EXPECTED}")
         return Path(text)
     try:
         from greedyfirst.service.log.postgres_database import PostgresUrl
@@ -31,7 +43,7 @@ def place_of(text: str | Path) -> Path | PostgresUrl:
             f"{error.name} is not installed; a log in PostgreSQL needs: "
             "pip install 'greedyfirst[serve,postgres]'"
         ) from None
-    return PostgresUrl.parse(str(text))
+    return PostgresUrl.parse(found[1].lower() + found[2])
 
 
 def open_log(place: Path | PostgresUrl, *, address: str = "") -> Log:

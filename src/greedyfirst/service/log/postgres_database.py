@@ -22,6 +22,10 @@ from greedyfirst.service.log.postgres_tables import LOST_LEASE, MIGRATIONS
 SCHEMA = "greedyfirst"
 # What it warns of is an error that is raised and told anyway.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
+_UNREADABLE = (
+    "the URL of the database cannot be read; expected postgresql://USER@HOST:PORT/DATABASE, where "
+    "@, : and / in a password are percent-encoded: %40, %3A, %2F"
+)
 #: Seconds to connect, and to wait for an answer of a server that says nothing.
 _CONNECT, _SILENT = 5, 10
 #: Milliseconds after which PostgreSQL ends a transaction of several statements whose client
@@ -47,10 +51,9 @@ class PostgresUrl(NamedTuple):
         try:
             parts: dict[str, Any] = conninfo_to_dict(text)
         except psycopg.Error:  # whose sentence may have the password in it
-            raise ValueError(
-                "the URL of the database cannot be read; "
-                "expected postgresql://USER@HOST:PORT/DATABASE"
-            ) from None
+            raise ValueError(_UNREADABLE) from None
+        if not _is_read_as_meant(text, parts):
+            raise ValueError(_UNREADABLE)
         host = parts.get("host", "") or ""
         port = f":{parts['port']}" if parts.get("port") else ""
         user = f"{parts['user']}@" if parts.get("user") else ""
@@ -64,6 +67,21 @@ class PostgresUrl(NamedTuple):
             "tcp_user_timeout": 1000 * _SILENT,
         }
         return cls(make_conninfo(**(defaults | parts)), shown)
+
+
+def _is_read_as_meant(text: str, parts: dict[str, Any]) -> bool:
+    """Whether no part of a password was taken for a host, a port or a database's name."""
+    _, _, rest = text.partition("://")
+    before, _, after = rest.partition("/")
+    hosts = before.partition("@")[2] if "@" in before else before
+    name = after.partition("?")[0]
+    ports = str(parts.get("port") or "").split(",")
+    return (
+        "@" not in hosts
+        and not any(mark in name for mark in "@:/")
+        and ":" not in str(parts.get("user") or "")
+        and all(port == "" or (port.isascii() and port.isdigit()) for port in ports)
+    )
 
 
 @contextmanager

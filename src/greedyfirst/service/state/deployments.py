@@ -14,6 +14,7 @@ from greedyfirst.service.errors import (
     DamagedLogError,
     LogFailedError,
     RequestError,
+    TakenError,
     UnavailableError,
 )
 from greedyfirst.service.log.events import SERVICE, AnyEvent
@@ -194,7 +195,7 @@ class Deployments:
         if name in leases.epochs and not leases.owns(name):
             raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
         if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
-            raise UnavailableError(f"policy {name} has another owner now; try again")
+            raise TakenError(f"policy {name} has another owner now; try again")
         if name in self._at_hand:  # it was renewed just now, and entries may be on their way
             return
         began = time.monotonic()
