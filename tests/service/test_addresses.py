@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import httpx
@@ -64,11 +65,13 @@ def test_two_services_do_not_have_one_address(
     url: PostgresUrl, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(addresses, "_LONGEST_WAIT", 0.3)
-    log = PostgresLog(url, address="http://one:8000")
-    refuse_shared(url, "http://one:8000")  # it owns nothing yet
-    assert log.leases.take(policy)
-    with pytest.raises(ValueError, match=r"is that of another service .* an --address of its own"):
-        refuse_shared(url, "http://one:8000")
-    refuse_shared(url, "http://two:8000")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        one, two = (f"http://127.0.0.1:{port}" for port in (listening.getsockname()[1], 1))
+        log = PostgresLog(url, address=one)
+        refuse_shared(url, one)  # it owns nothing yet
+        assert log.leases.take(policy)
+        with pytest.raises(ValueError, match=r"is that of another service .* --address of its own"):
+            refuse_shared(url, one)
+        refuse_shared(url, two)
+    refuse_shared(url, one)  # it has died: its leases are still there, and nobody answers
     log.close()
-    refuse_shared(url, "http://one:8000")

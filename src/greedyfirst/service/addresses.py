@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 from contextlib import suppress
 from ipaddress import IPv6Address
@@ -40,14 +41,14 @@ def address_of(place: object, address: str | None, host: str, port: int) -> str:
 def refuse_shared(place: Path | PostgresUrl, address: str) -> None:
     """Refuse an address that another service has, which would get this one's requests.
 
-    One that died a moment ago, as this one may have, still has leases: they are waited for.
+    One that died a moment ago, as this one may have, still has leases, but nobody answers there.
     """
     if isinstance(place, Path):
         return
     from greedyfirst.service.log.leases import owner_at
 
     end = time.monotonic() + _LONGEST_WAIT
-    while (policy := owner_at(place, address)) is not None:
+    while (policy := owner_at(place, address)) is not None and _is_heard(address):
         if time.monotonic() > end:
             owns = f", which owns policy {policy}" if policy else ""
             raise ValueError(
@@ -55,6 +56,17 @@ def refuse_shared(place: Path | PostgresUrl, address: str) -> None:
                 "give each service an --address of its own"
             )
         time.sleep(_PAUSE)
+
+
+def _is_heard(address: str) -> bool:
+    """Whether anybody listens there."""
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((str(parts.hostname), port), timeout=_PAUSE).close()
+    except OSError:
+        return False
+    return True
 
 
 def can_be_asked(address: str) -> bool:
