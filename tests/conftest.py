@@ -1,7 +1,7 @@
 """Lets tests in every folder import what they share, from ``support``; and spreads them out.
 
 Tests of a file run on one processor, since they share what they start. The common checks of
-policies are spread by policy: each compiles its own kernels.
+policies are spread by policy: each compiles its own kernels. Those of the docs are spread by page.
 """
 
 import sys
@@ -13,11 +13,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-SPREAD = "test_every_policy.py"
+SPREAD = ("test_every_policy.py", "tests/test_docs.py")
 
 
 class Spreading(LoadScopeScheduling):
-    """Sends all tests of a file, or of a policy's common checks, to one worker."""
+    """Sends all tests of a file, of a policy's common checks, or of a page, to one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
