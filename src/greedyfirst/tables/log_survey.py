@@ -18,7 +18,7 @@ from greedyfirst.tables.columns import check_known, counted_rows, level_of, sort
 from greedyfirst.tables.findings import note
 from greedyfirst.tables.inference import MISSING_LEVEL, MOST_LEVELS
 from greedyfirst.tables.labels import MOST_CLASSES
-from greedyfirst.tables.log_files import LogFiles, Shard, batches, is_number, is_text
+from greedyfirst.tables.log_files import LogFiles, Shard, batches, is_amount, is_number, is_text
 from greedyfirst.tables.log_rows import BLOCK_ROWS
 from greedyfirst.tables.schema import Categorical, Numeric, Schema
 
@@ -210,7 +210,7 @@ def schema_of(
 def _is_numeric(log: LogFiles, name: str) -> bool:
     """Whether a column holds numbers; what is neither that nor categories is refused."""
     kind = log.schema.field(name).type
-    if not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind)):
+    if not (is_amount(kind) or is_text(kind)):
         raise ValueError(
             f"column {name!r} holds {kind}, expected numbers, text or true/false; convert it, or "
             f"drop it with drop=[{name!r}] (--drop {name})"
