@@ -107,6 +107,30 @@ def _observe(
     observe(model, arm, x, y, noise_variance)
 
 
+@kernel_for(posterior.prepare, GaussianPosterior)
+@inline_kernel
+def _prepare(model: GaussianPosterior, x: FloatArray) -> None:
+    pass
+
+
+@kernel_for(posterior.mean, GaussianPosterior)
+@inline_kernel
+def _mean(model: GaussianPosterior, arm: int, x: FloatArray) -> float:
+    return inner(model.estimate[arm], x)
+
+
+@kernel_for(posterior.form, GaussianPosterior)
+@inline_kernel
+def _form(model: GaussianPosterior, matrix: FloatArray, x: FloatArray) -> float:
+    return max(quadratic(matrix, x), 0.0)
+
+
+@kernel_for(posterior.arm_scale, GaussianPosterior)
+@inline_kernel
+def _arm_scale(model: GaussianPosterior, arm: int) -> float:
+    return 1.0
+
+
 @kernel_for(posterior.variance, GaussianPosterior)
 @inline_kernel
 def _variance(model: GaussianPosterior, arm: int, x: FloatArray) -> float:

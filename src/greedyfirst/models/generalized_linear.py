@@ -67,6 +67,30 @@ def expect(model: GeneralizedLinear, predictors: FloatArray) -> None:
         predictors[i] = mean(model.link, predictors[i])
 
 
+@kernel_for(posterior.prepare, GeneralizedLinear)
+@inline_kernel
+def _prepare(model: GeneralizedLinear, x: FloatArray) -> None:
+    pass
+
+
+@kernel_for(posterior.mean, GeneralizedLinear)
+@inline_kernel
+def _mean(model: GeneralizedLinear, arm: int, x: FloatArray) -> float:
+    return inner(model.estimate[arm], x)
+
+
+@kernel_for(posterior.form, GeneralizedLinear)
+@inline_kernel
+def _form(model: GeneralizedLinear, matrix: FloatArray, x: FloatArray) -> float:
+    return max(quadratic(matrix, x), 0.0)
+
+
+@kernel_for(posterior.arm_scale, GeneralizedLinear)
+@inline_kernel
+def _arm_scale(model: GeneralizedLinear, arm: int) -> float:
+    return 1.0
+
+
 @kernel_for(posterior.variance, GeneralizedLinear)
 @kernel
 def _variance(model: GeneralizedLinear, arm: int, x: FloatArray) -> float:

@@ -1,50 +1,73 @@
 r"""The prior of ridge regressions, learned from all arms' rewards.
 
 Every arm's coefficients are taken for a draw from one prior, :math:`\beta_i \sim N(b,
-(\sigma^2/\kappa)D^{-1})`, rewards for :math:`x^\top\beta_i + N(0, \sigma^2)`:
+(\sigma^2/\kappa)Q^{-1})`, rewards for :math:`x^\top\beta_i + N(0, \sigma^2)`:
 
-.. math:: P = (G + \kappa D)^{-1}, \quad \hat\beta_i = b + P\sum x(y - x^\top b), \quad
-          \operatorname{Var}(x^\top\beta_i) = \sigma^2 x^\top Px .
+.. math:: P_i = (G_i + \kappa Q)^{-1}, \quad \hat\beta_i = b + P_i\sum x(y - x^\top b), \quad
+          \operatorname{Var}(x^\top\beta_i) = \sigma^2 x^\top P_ix .
 
-What the prior is comes from the data, so that no unit and no zero of rewards matters:
+What the prior is comes from the data, so that no unit and no zero of rewards or features matters:
 
-- D are the features' mean squares;
+- Q is about the features' *means* where a linear function of the contexts is 1, x'w = 1: with
+  :math:`\bar x` the mean and V the diagonal of the features' variances,
+
+  .. math:: Q = \bar x\bar x^\top + V - \frac{Vww^\top V}{w^\top Vw},
+
+  the last term 0 beside an intercept. A shift of a feature then moves only the constant's
+  coefficient: an arm's level at the mean context, and its slopes, have the same prior as before.
+  Without a constant Q is the diagonal of the features' mean squares. Features that have had one
+  value so far have no part in any arm's estimate (:mod:`greedyfirst.models.centring`).
 - b is what all arms have in common: the multiple of the constant that fits all rewards best, the
   constant as nearly as a linear function of the context can be one. With an intercept, or dummies,
-  :math:`x^\top b` is the mean reward; an arm without rows is worth as much;
-- κ is the one of ``PENALTIES`` that makes the rewards seen likeliest (the
-  evidence of a normal prior), and σ² then the likeliest variance of the noise. While rewards are
-  few, all κ are nearly as likely: a lognormal guess around ``GUESS``·d decides.
-
+  :math:`x^\top b` is the mean reward; an arm without rows is worth as much.
+- κ is the one of ``PENALTIES`` that makes the rewards seen likeliest (the evidence of a normal
+  prior), and σ² then the likeliest variance of the noise. While rewards are few, all κ are nearly
+  as likely: a lognormal guess around ``GUESS``·d decides.
+- The noise of an arm has a scale of its own, drawn towards σ by ``COMMON_ROWS`` rows, and never
+  below σ: an arm whose rewards have all been alike is not therefore certain.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from greedyfirst.compiling.kernels import kernel
-from greedyfirst.compiling.records import Record, flag, floats, integer, integers, number
+from greedyfirst.compiling.records import Record, flag, floats, integer, integers, number, part
+from greedyfirst.models import centring
+from greedyfirst.models.centring import Centring
 from greedyfirst.models.least_squares import BLOCK, settle, whole_gram
 from greedyfirst.numerics.matrices import cholesky, invert
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray, IntArray
 
-#: The prior is learned again when the rewards have grown by this share.
+#: The prior is learned again when the rewards, or their squares, have grown by this share.
 GROWTH = 0.3
 #: κ/d that are tried.
 PENALTIES = tuple(10.0 ** (step / 2 - 3) for step in range(10))
 # The guess at κ/d, its natural logarithm's standard deviation, and the nearest of those tried.
 GUESS, DOUBT, FIRST_STEP = 0.02, 1.5, 3
+#: Rows by which an arm's noise is drawn towards that of all arms.
+COMMON_ROWS = 5.0
 # Added to the pooled Gram matrix, and refined away again: collinear features make it singular.
-LOOSENING, REFINEMENTS = 1e-7, 4
+# Features far from 0 must not stand for the constant: theirs grow by this factor.
+LOOSENING, REFINEMENTS, AWAY = 1e-7, 4, 1e6
 # Rewards whose squares about the reference are below this share of their own are all alike.
 ALIKE = 1e-14
-# The constant is no function of the contexts when it has less than this share of its square.
+# The constant is no function of the contexts when it has less than this share of its square, and
+# is one when no more than this is left.
 NO_CONSTANT = 1e-9
+# A variance that is a smaller share of the mean square is rounding.
+NO_VARIANCE = 1e-13
 
 
 class LearnedRidge(Record):
-    """Sufficient statistics and estimates of all arms, and their prior."""
+    """Sufficient statistics and estimates of all arms, and their prior.
+
+    Sums are of rows, contexts less the features' origins; estimates are for contexts.
+    """
 
     #: Rows seen per arm; growth of det P⁻¹ since it was computed, and the rows seen then.
     pulls: IntArray = integers("n_arms")
@@ -58,20 +81,24 @@ class LearnedRidge(Record):
     total: FloatArray = floats("n_arms", "d")
     moment: FloatArray = floats("n_arms", "d")
     squares: FloatArray = floats("n_arms")
-    #: P, and the estimate.
-    covariance: FloatArray = floats("n_arms", "d", "d")
+    #: P of rows, and the estimate of contexts.
+    inverse: FloatArray = floats("n_arms", "d", "d")
     estimate: FloatArray = floats("n_arms", "d")
-    #: The prior: b, D, κ by its step and by itself, σ²; whether κ was given.
+    #: The constant and the origins.
+    centring: Centring = part()
+    #: The prior: b = level·w, Q, Q⁻¹, the roots of Q's diagonal, and log det Q in these units.
     reference: FloatArray = floats("d")
-    mean_squares: FloatArray = floats("d")
-    #: The features' units: the roots of D.
+    level: float = number()
+    shape: FloatArray = floats("d", "d")
+    shape_inverse: FloatArray = floats("d", "d")
     units: FloatArray = floats("d")
+    log_shape: float = number()
+    #: κ by its step and by itself, σ², the arms' own scales; whether κ was given.
     step: int = integer()
     penalty: float = number()
     noise_variance: float = number()
+    scale: FloatArray = floats("n_arms")
     given: bool = flag()
-    #: Features that have been 0 in every row.
-    blank: int = integer()
     #: All rows seen, those at which the prior was learned, and at which it is learned again.
     rewards: int = integer()
     learned_at: int = integer()
@@ -82,82 +109,211 @@ class LearnedRidge(Record):
     gain: FloatArray = floats("d")
     direction: FloatArray = floats("d")
     change: FloatArray = floats("d")
+    means: FloatArray = floats("d")
+    variances: FloatArray = floats("d")
+    unexplained: FloatArray = floats("n_arms")
     matrix: FloatArray = floats("d", "d")
     other_matrix: FloatArray = floats("d", "d")
 
     @property
+    def _back(self) -> FloatArray:
+        """The matrix (d, d) that makes contexts of rows."""
+        origin, constant = self.centring.origin, self.centring.constant
+        back: FloatArray = np.eye(len(origin)) + np.outer(origin, constant)
+        return back
+
+    @property
     def gram(self) -> FloatArray:
-        """Gram matrices (n_arms, d, d), the waiting rows included."""
-        return whole_gram(self)
+        """Gram matrices (n_arms, d, d) of the contexts, the waiting rows included."""
+        gram: FloatArray = self._back @ whole_gram(self) @ self._back.T
+        return gram
+
+    @property
+    def context_moment(self) -> FloatArray:
+        """Σx(y - x'b) (n_arms, d) of the contexts."""
+        moment: FloatArray = self.moment @ self._back.T
+        return moment
+
+    @property
+    def covariance(self) -> FloatArray:
+        """P (n_arms, d, d) of the contexts."""
+        origin, constant = self.centring.origin, self.centring.constant
+        there = np.diag(self.centring.active) - np.outer(self.centring.active * origin, constant)
+        covariance: FloatArray = there.T @ self.inverse @ there
+        return covariance
 
 
 @kernel
 def learn_prior(model: LearnedRidge) -> None:
     """Learn the prior from all rows, and every arm's estimate under it: O(Kd³)."""
-    n_arms, d = model.estimate.shape
-    pooled = model.pooled
-    for arm in range(n_arms):
+    for arm in range(model.pulls.shape[0]):
         settle(model, arm)
-    for i in range(d):
-        for j in range(d):
-            pooled[i, j] = 0.0
-        for arm in range(n_arms):
-            add_multiple(pooled[i], 1.0, model.settled_gram[arm, i])
     model.learned_at = model.rewards
     model.learn_at = model.rewards + 1 + int(GROWTH * model.rewards)
+    pool(model)
     if not model.given:
-        learn_scales(model)
+        known = find_constant(model)
+        if centring.plan_origins(model.centring, model.means, model.variances):
+            rebase(model)
+            pool(model)
+        learn_shape(model, known)
         move_reference(model)
     learn_variances(model)
-    for arm in range(n_arms):
+    for arm in range(model.pulls.shape[0]):
         refresh(model, arm)
 
 
 @kernel
-def learn_scales(model: LearnedRidge) -> None:
-    """D: the features' mean squares, 1 for those that have only been 0."""
-    model.blank = 0
-    for i in range(model.mean_squares.shape[0]):
-        square = model.pooled[i, i] / model.rewards
-        model.mean_squares[i] = square if square > 0.0 else 1.0
-        model.units[i] = math.sqrt(model.mean_squares[i])
-        if square == 0.0:
-            model.blank += 1
+def pool(model: LearnedRidge) -> None:
+    """All arms' G, and the rows' means and variances."""
+    n_arms, d = model.estimate.shape
+    pooled = model.pooled
+    for i in range(d):
+        model.means[i] = 0.0
+        for j in range(d):
+            pooled[i, j] = 0.0
+        for arm in range(n_arms):
+            add_multiple(pooled[i], 1.0, model.settled_gram[arm, i])
+            model.means[i] += model.total[arm, i]
+        model.means[i] /= model.rewards
+    for i in range(d):
+        square = pooled[i, i] / model.rewards
+        variance = square - model.means[i] * model.means[i]
+        fixed = centring.is_fixed(model.centring, i)
+        model.variances[i] = 0.0 if fixed else max(variance, NO_VARIANCE * square)
 
 
 @kernel
-def move_reference(model: LearnedRidge) -> None:
-    """b = cw: w is the least squares fit of the constant 1, c that of the rewards by x'w."""
-    n_arms, d = model.estimate.shape
+def rebase(model: Any) -> None:
+    """Take all sums to the new origins: each row moves by ``shift``, since x'w was 1 in it."""
+    shift, w, along = model.centring.shift, model.centring.before, model.gain
+    for arm in range(model.pulls.shape[0]):
+        settle(model, arm)
+        gram = model.settled_gram[arm]
+        for i in range(shift.shape[0]):
+            along[i] = inner(gram[i], w)
+        count = inner(along, w)
+        for i in range(shift.shape[0]):
+            add_multiple(gram[i], shift[i], along)
+            add_multiple(gram[i], along[i] + count * shift[i], shift)
+        add_multiple(model.total[arm], inner(model.total[arm], w), shift)
+        add_multiple(model.moment[arm], inner(model.moment[arm], w), shift)
+
+
+@kernel
+def find_constant(model: LearnedRidge) -> bool:
+    """w: the column that is the constant, else the least squares fit of 1 by the contexts.
+
+    It is left in ``direction``. Whether it is 1 in every row.
+    """
+    w, about = model.direction, model.centring
+    copy(about.constant, w)
+    if about.column >= 0:
+        return True
+    if centring.has_origin(about):
+        return True
     pooled, complete, inverse = model.pooled, model.matrix, model.other_matrix
-    w, sums, change = model.direction, model.gain, model.change
+    sums, change = model.gain, model.change
+    d = w.shape[0]
     for i in range(d):
         copy(pooled[i], complete[i])
-        complete[i, i] += LOOSENING * model.rewards * model.mean_squares[i]
-    if not invert(complete, inverse, sums):
-        return
-    for i in range(d):
+        mean = model.means[i]
+        far = mean * mean > centring.FAR**4 * model.variances[i] and model.variances[i] > 0.0
+        complete[i, i] *= AWAY if far else 1.0 + LOOSENING
+        if not complete[i, i] > 0.0:
+            complete[i, i] = 1.0
+        sums[i] = model.rewards * mean
         w[i] = 0.0
-        sums[i] = 0.0
-    for arm in range(n_arms):
-        add_multiple(sums, 1.0, model.total[arm])
+        about.constant[i] = 0.0
+    if not invert(complete, inverse, change):
+        return False
     for _ in range(1 + REFINEMENTS):
         for i in range(d):
             change[i] = sums[i] - inner(pooled[i], w)
         for i in range(d):
             w[i] += inner(inverse[i], change)
+    left = float(model.rewards)
+    for i in range(d):
+        left += w[i] * (inner(pooled[i], w) - 2.0 * sums[i])
+    known = left <= NO_CONSTANT * model.rewards
+    # Few rows are fitted by chance: origins wait.
+    if known and model.rewards > 2 * d:
+        drop_small(model)
+        copy(w, about.constant)
+    return known
+
+
+@kernel
+def drop_small(model: LearnedRidge) -> None:
+    """Coefficients of the constant that are rounding."""
+    w = model.direction
+    for i in range(w.shape[0]):
+        if abs(w[i]) * math.sqrt(model.pooled[i, i] / model.rewards) < centring.ROUNDING:
+            w[i] = 0.0
+
+
+@kernel
+def learn_shape(model: LearnedRidge, known: bool) -> None:
+    """Q, its inverse and units; features that have had one value so far are left out."""
+    shape, means, variances = model.shape, model.means, model.variances
+    w, weighted, active = model.direction, model.change, model.centring.active
+    d = means.shape[0]
+    spread = 0.0
+    for i in range(d):
+        weighted[i] = variances[i] * w[i]
+        spread += weighted[i] * w[i]
+    for i in range(d):
+        for j in range(d):
+            shape[i, j] = 0.0
+            if known and active[i] * active[j] > 0.0:
+                shape[i, j] = means[i] * means[j]
+                if spread > 0.0:
+                    shape[i, j] -= weighted[i] * weighted[j] / spread
+        shape[i, i] += variances[i] if known else model.pooled[i, i] / model.rewards
+        if active[i] == 0.0 or not shape[i, i] > 0.0:
+            shape[i, i] = 1.0
+        model.units[i] = math.sqrt(shape[i, i])
+    if not invert(shape, model.shape_inverse, model.gain):
+        for i in range(d):
+            shape[i, i] *= 1.0 + LOOSENING
+        invert(shape, model.shape_inverse, model.gain)
+    leave_out(model, model.shape_inverse)
+    for i in range(d):
+        for j in range(d):
+            model.matrix[i, j] = shape[i, j] / (model.units[i] * model.units[j])
+    model.log_shape = 0.0
+    if cholesky(model.matrix, model.other_matrix):
+        for i in range(d):
+            model.log_shape += 2.0 * math.log(model.other_matrix[i, i])
+
+
+@kernel
+def leave_out(model: LearnedRidge, inverse: FloatArray) -> None:
+    """No variance for features that have had one value so far."""
+    active = model.centring.active
+    for i in range(active.shape[0]):
+        if active[i] == 0.0:
+            for j in range(active.shape[0]):
+                inverse[i, j] = inverse[j, i] = 0.0
+
+
+@kernel
+def move_reference(model: LearnedRidge) -> None:
+    """b = level·w, the level that of the least squares fit of the rewards by x'w."""
+    n_arms, d = model.estimate.shape
+    w, sums, change = model.direction, model.gain, model.change
     # Rewards times x'w, and the squares of x'w.
     product = square = 0.0
     for i in range(d):
-        along = inner(pooled[i], w)
+        along = inner(model.pooled[i], w)
         square += w[i] * along
         product += model.reference[i] * along
     for arm in range(n_arms):
         product += inner(model.moment[arm], w)
-    level = product / square if square > NO_CONSTANT * model.rewards else 0.0
+    model.level = product / square if square > NO_CONSTANT * model.rewards else 0.0
     for i in range(d):
-        change[i] = level * w[i] - model.reference[i]
-        model.reference[i] = level * w[i]
+        change[i] = model.level * w[i] - model.reference[i]
+        model.reference[i] = model.level * w[i]
     for arm in range(n_arms):
         for i in range(d):
             sums[i] = inner(model.settled_gram[arm, i], change)
@@ -168,99 +324,114 @@ def move_reference(model: LearnedRidge) -> None:
 
 @kernel
 def learn_variances(model: LearnedRidge) -> None:
-    """κ and σ² from the evidence; σ² = 0 while all rewards are alike."""
-    d = model.mean_squares.shape[0]
+    """κ, σ² and the arms' scales from the evidence; 0 while all rewards are alike."""
     own = squares = 0.0
-    for i in range(d):
+    for i in range(model.reference.shape[0]):
         own += model.reference[i] * inner(model.pooled[i], model.reference)
     for arm in range(model.squares.shape[0]):
         squares += model.squares[arm]
         own += 2.0 * inner(model.moment[arm], model.reference)
+        model.scale[arm] = 0.0
     if squares <= ALIKE * (own + squares):
         model.noise_variance = 0.0
         return
-    if model.given:
-        unexplained, _ = fit(model, model.penalty)
-    else:
-        unexplained = climb(model)
-        model.penalty = d * PENALTIES[model.step]
+    if not model.given:
+        climb(model)
+        model.penalty = model.reference.shape[0] * PENALTIES[model.step]
+    unexplained, _ = fit(model, model.penalty)
     model.noise_variance = unexplained / model.rewards
+    for arm in range(model.squares.shape[0]):
+        own = COMMON_ROWS * model.noise_variance + model.unexplained[arm]
+        own /= COMMON_ROWS + model.pulls[arm]
+        model.scale[arm] = math.sqrt(max(own, model.noise_variance))
 
 
 @kernel
-def climb(model: LearnedRidge) -> float:
-    """Move κ, a step at a time, as long as that makes the rewards likelier; what it leaves."""
-    unexplained, here = evidence(model, model.step)
+def climb(model: LearnedRidge) -> None:
+    """Move κ, a step at a time, as long as that makes the rewards likelier."""
+    here = evidence(model, model.step)
     for way in (1, -1):
         moved = False
         while 0 <= model.step + way < len(PENALTIES):
-            left, beside = evidence(model, model.step + way)
+            beside = evidence(model, model.step + way)
             if not beside > here:
                 break
             model.step += way
-            unexplained, here = left, beside
+            here = beside
             moved = True
         if moved:
             break
-    return unexplained
 
 
 @kernel
-def evidence(model: LearnedRidge, step: int) -> tuple[float, float]:
-    """What κ at this step leaves of the rewards' squares, and how likely it makes the rewards.
+def evidence(model: LearnedRidge, step: int) -> float:
+    """How likely κ at this step makes the rewards: a logarithm, up to a constant.
 
-    The latter as a logarithm, up to a constant, with σ² the likeliest one.
+    With σ² the likeliest one.
     """
-    unexplained, log_determinant = fit(model, model.mean_squares.shape[0] * PENALTIES[step])
+    unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step])
     doubt = math.log(PENALTIES[step] / GUESS) / DOUBT
-    likely = -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
-    return unexplained, likely
+    return -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
 
 
 @kernel
 def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
-    """What is left of the rewards' squares under this κ, and Σ log det(I + G/κ) over the arms.
+    """What is left of the rewards' squares under this κ, and Σ log det(I + Q⁻¹G/κ) over the arms.
 
-    G is taken in the features' own units, D^-½GD^-½, so that these do not matter.
+    By arm the former is in ``unexplained``. In units in which Q has a unit diagonal.
     """
     n_arms, d = model.estimate.shape
     matrix, factor, solution = model.matrix, model.other_matrix, model.gain
-    squares = explained = log_determinant = 0.0
+    units, shape = model.units, model.shape
+    squares = left = log_determinant = 0.0
     for arm in range(n_arms):
         squares += model.squares[arm]
+        model.unexplained[arm] = model.squares[arm]
         if model.pulls[arm] == 0:
             continue
         gram, moment = model.settled_gram[arm], model.moment[arm]
         for i in range(d):
-            for j in range(i):
-                matrix[i, j] = gram[i, j] / (model.units[i] * model.units[j])
-            matrix[i, i] = gram[i, i] / model.mean_squares[i] + penalty
+            for j in range(i + 1):
+                matrix[i, j] = (gram[i, j] + penalty * shape[i, j]) / (units[i] * units[j])
         if not cholesky(matrix, factor):
+            left += model.squares[arm]
             continue
+        explained = 0.0
+        log_determinant -= model.log_shape
         for i in range(d):
             along = inner(factor[i, :i], solution[:i])
-            solution[i] = (moment[i] / model.units[i] - along) / factor[i, i]
+            solution[i] = (moment[i] / units[i] - along) / factor[i, i]
             explained += solution[i] * solution[i]
             log_determinant += 2.0 * math.log(factor[i, i]) - math.log(penalty)
-    return max(squares - explained, ALIKE * squares), log_determinant
+        model.unexplained[arm] = max(model.squares[arm] - explained, 0.0)
+        left += model.squares[arm] - explained
+    return max(left, ALIKE * squares), log_determinant
 
 
 @kernel
 def refresh(model: LearnedRidge, arm: int) -> None:
     """Compute P and the estimate afresh; kept as they are where rounding leaves no inverse."""
-    matrix, result = model.matrix, model.other_matrix
+    matrix, result, rise = model.matrix, model.other_matrix, model.gain
     d = matrix.shape[0]
     model.refreshed_at[arm] = model.pulls[arm]
     model.growth[arm] = 1.0
-    for i in range(d):
-        copy(model.settled_gram[arm, i], matrix[i])
-        matrix[i, i] += model.penalty * model.mean_squares[i]
-    if not invert(matrix, result, model.gain):
+    precision(model, arm, matrix)
+    if not invert(matrix, result, rise):
         return
-    for i in range(d):
-        copy(result[i], model.covariance[arm, i])
+    leave_out(model, result)
     # Rewards that are all alike tell no arms apart: rounding must not either.
     alike = model.noise_variance == 0.0 and not model.given
     for i in range(d):
-        rise = 0.0 if alike else inner(model.covariance[arm, i], model.moment[arm])
-        model.estimate[arm, i] = model.reference[i] + rise
+        copy(result[i], model.inverse[arm, i])
+        rise[i] = 0.0 if alike else inner(result[i], model.moment[arm])
+    copy(model.reference, model.estimate[arm])
+    add_multiple(model.estimate[arm], 1.0, rise)
+    add_multiple(model.estimate[arm], -inner(model.centring.origin, rise), model.centring.constant)
+
+
+@kernel
+def precision(model: LearnedRidge, arm: int, out: FloatArray) -> None:
+    """out = G + κQ, without the rows that wait."""
+    for i in range(out.shape[0]):
+        copy(model.settled_gram[arm, i], out[i])
+        add_multiple(out[i], model.penalty, model.shape[i])

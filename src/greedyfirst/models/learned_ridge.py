@@ -1,11 +1,11 @@
 r"""Ridge regression per arm whose prior is learned from all arms' rewards.
 
 What the prior is, and how it is learned, is in :mod:`greedyfirst.models.learned_prior`. That is
-done again whenever the rewards have grown by ``GROWTH``, at a feature's first value other than 0,
-and at the first reward that is not like all others; in between each row is a rank-one update,
-O(d²), as in :mod:`greedyfirst.models.least_squares`.
+done again whenever the rewards, or the squares of their noise, have grown by ``GROWTH``, when a
+feature varies for the first time, and at the first reward that is not like all others; in between
+each row is a rank-one update, O(d²), as in :mod:`greedyfirst.models.least_squares`.
 
-A penalty that is given is the plain ridge: b = 0, D = I, κ the penalty.
+A penalty that is given is the plain ridge: b = 0, Q = I, κ the penalty.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from greedyfirst.compiling.families import kernel_for
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory
 from greedyfirst.compiling.routines import routine
-from greedyfirst.models import posterior
+from greedyfirst.models import centring, posterior
+from greedyfirst.models.centring import Centring
 from greedyfirst.models.learned_prior import (
     ALIKE,
     FIRST_STEP,
+    GROWTH,
     PENALTIES,
     LearnedRidge,
     learn_prior,
+    rebase,
     refresh,
 )
 from greedyfirst.models.least_squares import BLOCK, is_stale, settle
@@ -35,60 +38,89 @@ from greedyfirst.validation import FloatArray
 
 def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     """The state before the first row; a ``penalty`` of 0 is learned."""
-    model = LearnedRidge(memory, n_arms=n_arms, d=d)
+    about = Centring(memory, d=d)
+    model = LearnedRidge(memory, centring=about, n_arms=n_arms, d=d)
     model.growth[:] = 1.0
     model.given = penalty > 0.0
-    model.blank = d
     model.step = FIRST_STEP
-    model.penalty = penalty if penalty > 0.0 else d * PENALTIES[FIRST_STEP]
-    model.mean_squares[:] = model.units[:] = 1.0
-    for i in range(d):
-        model.covariance[:, i, i] = 1.0 / model.penalty
+    model.penalty = penalty if model.given else d * PENALTIES[FIRST_STEP]
+    model.shape[:] = np.eye(d)
+    model.units[:] = 1.0
+    about.column = -1
+    about.moved = not model.given
+    if model.given:  # all features count, as they are
+        about.active[:] = 1.0
+        model.shape_inverse[:] = np.eye(d)
+        model.inverse[:] = np.eye(d) / penalty
     return model
 
 
 def admit(model: LearnedRidge, arm: int) -> None:
     """Start an arm that joins later from the prior."""
     model.estimate[arm] = model.reference
-    np.fill_diagonal(model.covariance[arm], 1.0 / (model.penalty * model.mean_squares))
+    model.inverse[arm] = model.shape_inverse / model.penalty
+    model.scale[arm] = math.sqrt(model.noise_variance)
 
 
 @routine(LearnedRidge)
 def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row: O(d²), and now and then the prior."""
+    fresh = is_first_or_new(model, x)
+    row = centring.row_of(model.centring, x, model.centring.row)
     v, estimate = model.gain, model.estimate[arm]
-    s = 1.0 + multiply(model.covariance[arm], x, v)
+    s = 1.0 + multiply(model.inverse[arm], row, v)
     error = y - inner(estimate, x)
     excess = y - inner(model.reference, x)
-    add_multiple(model.total[arm], 1.0, x)
-    add_multiple(model.moment[arm], excess, x)
+    add_multiple(model.total[arm], 1.0, row)
+    add_multiple(model.moment[arm], excess, row)
     model.squares[arm] += excess * excess
     place = model.waiting[arm]
-    copy(x, model.rows[arm, place])
+    copy(row, model.rows[arm, place])
     model.pulls[arm] += 1
     model.waiting[arm] = place + 1
     if place == BLOCK - 1:
         settle(model, arm)
     add_multiple(estimate, error / s, v)
-    add_outer(model.covariance[arm], v, -1.0 / s)
+    if model.centring.moved:
+        away = -error / s * inner(model.centring.origin, v)
+        add_multiple(estimate, away, model.centring.constant)
+    add_outer(model.inverse[arm], v, -1.0 / s)
     model.growth[arm] *= s
     model.rewards += 1
-    surprise = model.noise_variance == 0.0 and excess * excess > ALIKE * y * y
-    if model.rewards >= model.learn_at or surprise or (model.blank > 0 and shows_more(model, x)):
+    noise = model.noise_variance
+    surprise = excess * excess > ALIKE * y * y
+    if noise > 0.0:
+        surprise = error * error > GROWTH * s * noise * model.rewards
+    if model.rewards >= model.learn_at or surprise or fresh:
         learn_prior(model)
     elif is_stale(model, arm):
         settle(model, arm)
         refresh(model, arm)
 
 
+@inline_kernel
+def is_first_or_new(model: LearnedRidge, x: FloatArray) -> bool:
+    """Whether the features tell something new; the sums are brought to the new origins."""
+    if model.given:
+        return False
+    if model.rewards == 0:
+        centring.begin(model.centring, x)
+        return True
+    if centring.is_new(model.centring, x):
+        widen(model, x)
+        return True
+    return False
+
+
 @kernel
-def shows_more(model: LearnedRidge, x: FloatArray) -> bool:
-    """Whether a feature is not 0 here that was 0 in every row when the prior was learned."""
-    more = 0
-    for i in range(x.shape[0]):
-        if x[i] != 0.0 and model.pooled[i, i] == 0.0:
-            more += 1
-    return more > 0 and not model.given
+def widen(model: LearnedRidge, x: FloatArray) -> None:
+    """Let the features vary that vary in x."""
+    column = model.centring.column
+    centring.take_news(model.centring, x)
+    rebase(model)
+    if model.centring.column not in (column, -1):  # another column is the constant now
+        for i in range(x.shape[0]):
+            model.reference[i] = model.level * model.centring.constant[i]
 
 
 # ------------------------------------------------------------------------ as policies ask for it
@@ -100,16 +132,44 @@ def _observe(model: LearnedRidge, arm: int, x: FloatArray, y: float, noise_varia
     observe(model, arm, x, y)
 
 
+@kernel_for(posterior.prepare, LearnedRidge)
+@inline_kernel
+def _prepare(model: LearnedRidge, x: FloatArray) -> None:
+    centring.prepare(model.centring, x)
+
+
+@kernel_for(posterior.mean, LearnedRidge)
+@inline_kernel
+def _mean(model: LearnedRidge, arm: int, x: FloatArray) -> float:
+    if model.centring.stands_in:
+        return inner(model.estimate[arm], model.centring.context)
+    return inner(model.estimate[arm], x)
+
+
+@kernel_for(posterior.form, LearnedRidge)
+@inline_kernel
+def _form(model: LearnedRidge, matrix: FloatArray, x: FloatArray) -> float:
+    if model.centring.moved:
+        return max(quadratic(matrix, model.centring.row), 0.0)
+    return max(quadratic(matrix, x), 0.0)
+
+
 @kernel_for(posterior.variance, LearnedRidge)
 @inline_kernel
 def _variance(model: LearnedRidge, arm: int, x: FloatArray) -> float:
-    return max(quadratic(model.covariance[arm], x), 0.0)
+    return _form(model, model.inverse[arm], x)
 
 
 @kernel_for(posterior.noise_scale, LearnedRidge)
 @inline_kernel
 def _noise_scale(model: LearnedRidge, sigma: float) -> float:
     return sigma if sigma >= 0.0 else math.sqrt(model.noise_variance)
+
+
+@kernel_for(posterior.arm_scale, LearnedRidge)
+@inline_kernel
+def _arm_scale(model: LearnedRidge, arm: int) -> float:
+    return float(model.scale[arm])
 
 
 @kernel_for(posterior.penalty, LearnedRidge)
@@ -121,18 +181,17 @@ def _penalty(model: LearnedRidge, given: float) -> float:
 @kernel_for(posterior.length, LearnedRidge)
 @inline_kernel
 def _length(model: LearnedRidge, x: FloatArray) -> float:
-    squared = 0.0
-    for i in range(x.shape[0]):
-        squared += x[i] * x[i] / model.mean_squares[i]
-    return math.sqrt(squared)
+    return math.sqrt(_form(model, model.shape_inverse, x))
 
 
 @kernel_for(posterior.distance, LearnedRidge)
-@inline_kernel
+@kernel
 def _distance(model: LearnedRidge) -> float:
+    rise, about = model.change, model.centring
     squared = 0.0
     for arm in range(model.estimate.shape[0]):
-        for i in range(model.reference.shape[0]):
-            rise = model.estimate[arm, i] - model.reference[i]
-            squared += model.mean_squares[i] * rise * rise
+        copy(model.estimate[arm], rise)
+        add_multiple(rise, inner(about.origin, rise), about.constant)
+        add_multiple(rise, -1.0, model.reference)
+        squared += max(quadratic(model.shape, rise), 0.0)
     return math.sqrt(squared)

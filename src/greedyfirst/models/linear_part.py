@@ -10,14 +10,26 @@ from greedyfirst.compiling.families import by_record, kernel_for
 from greedyfirst.compiling.kernels import INLINE_OPTIONS, inline_kernel
 from greedyfirst.compiling.record_access import field_type
 from greedyfirst.compiling.records import Memory, parts_of
-from greedyfirst.models import learned_ridge, least_squares
+from greedyfirst.models import first_ridge, learned_ridge, least_squares, posterior
+from greedyfirst.models.first_ridge import FirstRidge
 from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import WARMUPS, LeastSquares
-from greedyfirst.validation import FloatArray
+from greedyfirst.numerics.vectors import inner
+from greedyfirst.validation import FloatArray, wrong
 
 #: The warm-up that is none: not least squares, but a ridge whose prior is learned.
 AUTO = "auto"
 _LEARNED = -1
+#: The rules by which a prior is learned and arms are explored, oldest first: records of agents and
+#: logs keep theirs. One that names no rule has the first.
+FIRST_RULE, RULE = 1, 2
+RULES = (FIRST_RULE, RULE)
+
+
+def checked_rule(rule: int) -> None:
+    """Refuse a ``rule`` that is none."""
+    if isinstance(rule, bool) or rule not in RULES:
+        raise wrong("rule", rule, " or ".join(str(each) for each in reversed(RULES)))
 
 
 def warmup_option(warmup: str) -> int:
@@ -26,12 +38,20 @@ def warmup_option(warmup: str) -> int:
 
 
 def linear_model(
-    memory: Memory, n_arms: int, d: int, warmup: int, penalty: float = 0.0
-) -> LearnedRidge | LeastSquares:
-    """Estimates before the first row; a ridge's ``penalty`` of 0 is learned."""
+    memory: Memory, n_arms: int, d: int, warmup: int, rule: int, penalty: float = 0.0
+) -> LearnedRidge | FirstRidge | LeastSquares:
+    """Estimates before the first row; a ridge's ``penalty`` of 0 is learned, as ``rule`` says."""
     if warmup == _LEARNED:
-        return learned_ridge.init(memory, n_arms, d, penalty)
+        return learning_ridge(memory, n_arms, d, rule, penalty)
     return least_squares.init(memory, n_arms, d)
+
+
+def learning_ridge(
+    memory: Memory, n_arms: int, d: int, rule: int, penalty: float = 0.0
+) -> LearnedRidge | FirstRidge:
+    """The ridge regressions of a rule, whose prior is learned unless a ``penalty`` is given."""
+    made = first_ridge if rule == FIRST_RULE else learned_ridge
+    return made.init(memory, n_arms, d, penalty)
 
 
 def linear_part(model: Any) -> LeastSquares:
@@ -51,6 +71,12 @@ def _learn(model: LearnedRidge, warmup: int, arm: int, x: FloatArray, y: float) 
     learned_ridge.observe(model, arm, x, y)
 
 
+@kernel_for(observe, FirstRidge)
+@inline_kernel
+def _learn_by_first_rule(model: FirstRidge, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    first_ridge.observe(model, arm, x, y)
+
+
 @kernel_for(observe, LeastSquares)
 @inline_kernel
 def _fit(model: LeastSquares, warmup: int, arm: int, x: FloatArray, y: float) -> None:
@@ -68,6 +94,24 @@ def _is_up_to_date(model: LearnedRidge, warmup: int, arm: int) -> None:
     pass
 
 
+@kernel_for(catch_up, FirstRidge)
+@inline_kernel
+def _first_rule_is_up_to_date(model: FirstRidge, warmup: int, arm: int) -> None:
+    pass
+
+
+@kernel_for(posterior.prepare, LeastSquares)
+@inline_kernel
+def _prepare(model: LeastSquares, x: FloatArray) -> None:
+    pass
+
+
+@kernel_for(posterior.mean, LeastSquares)
+@inline_kernel
+def _mean(model: LeastSquares, arm: int, x: FloatArray) -> float:
+    return inner(model.estimate[arm], x)
+
+
 @kernel_for(catch_up, LeastSquares)
 @inline_kernel
 def _catch_up(model: LeastSquares, warmup: int, arm: int) -> None:
@@ -78,6 +122,8 @@ def admit(record: Any, arm: int) -> None:
     """Start an arm that joins later from what priors have become, in every model that has one."""
     if isinstance(record, LearnedRidge):
         learned_ridge.admit(record, arm)
+    elif isinstance(record, FirstRidge):
+        first_ridge.admit(record, arm)
     for inner in parts_of(record):
         admit(inner, arm)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from greedyfirst.compiling.records import Memory
-from greedyfirst.models import gaussian_posterior, learned_ridge
+from greedyfirst.models import gaussian_posterior
+from greedyfirst.models.first_ridge import FirstRidge
 from greedyfirst.models.gaussian_posterior import GaussianPosterior
 from greedyfirst.models.learned_prior import LearnedRidge
-from greedyfirst.models.linear_part import AUTO
+from greedyfirst.models.linear_part import AUTO, learning_ridge
 from greedyfirst.validation import number, wrong
 
 #: What kernels are told of a penalty that is learned.
@@ -29,9 +30,9 @@ def penalty_option(value: float | str) -> float:
 
 
 def plain_ridge(
-    memory: Memory, n_arms: int, d: int, penalty: float
-) -> GaussianPosterior | LearnedRidge:
+    memory: Memory, n_arms: int, d: int, penalty: float, rule: int
+) -> GaussianPosterior | LearnedRidge | FirstRidge:
     """Ridge regressions before the first row: with this penalty and unit noise, or learned."""
     if penalty == LEARNED:
-        return learned_ridge.init(memory, n_arms, d, 0.0)
+        return learning_ridge(memory, n_arms, d, rule)
     return gaussian_posterior.init(memory, n_arms, np.zeros(d), np.eye(d) / penalty)

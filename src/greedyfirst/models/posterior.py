@@ -2,7 +2,7 @@
 
 The model's type selects the answer: :mod:`~greedyfirst.models.gaussian_posterior` has a prior that
 is given, in the units of features and rewards; :mod:`~greedyfirst.models.learned_ridge` learns one,
-and no unit matters; :mod:`~greedyfirst.models.generalized_linear` has the likelihood's curvature.
+and no unit matters (:mod:`~greedyfirst.models.first_ridge` is that of rule 1); :mod:`~greedyfirst.models.generalized_linear` has the likelihood's curvature.
 """
 
 from __future__ import annotations
@@ -19,8 +19,31 @@ def observe(model: Any, arm: int, x: FloatArray, y: float, noise_variance: float
 
 
 @by_record
+def prepare(model: Any, x: FloatArray) -> None:
+    """Get ready for questions about this context: the others that take x are about it."""
+
+
+@by_record
+def mean(model: Any, arm: int, x: FloatArray) -> float:
+    """x'β by the arm's estimate."""
+    raise NotImplementedError
+
+
+@by_record
 def variance(model: Any, arm: int, x: FloatArray) -> float:
     """Var(x'β) by the posterior, over the square of :func:`noise_scale`."""
+    raise NotImplementedError
+
+
+@by_record
+def form(model: Any, matrix: FloatArray, x: FloatArray) -> float:
+    """The quadratic form of a matrix in x, in the coordinates that the model has."""
+    raise NotImplementedError
+
+
+@by_record
+def arm_scale(model: Any, arm: int) -> float:
+    """The scale of the arm's own noise, as it was learned; else as :func:`noise_scale`."""
     raise NotImplementedError
 
 

@@ -133,7 +133,7 @@ class GLMGreedy(Policy):
         """The arm that is due, else -1 and linear scores: expectations have the same order."""
         arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
         if arm < 0:
-            predict(state.model.estimate, context, state.scores)
+            predict(state.model, context, state.scores)
         return arm
 
     @staticmethod

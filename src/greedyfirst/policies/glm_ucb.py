@@ -62,7 +62,7 @@ def radius(policy: Any, state: GLMUCBState, step: int) -> float:
 def bound_rewards(policy: Any, state: GLMUCBState, step: int, context: FloatArray) -> None:
     """Upper confidence bounds of all arms."""
     model, value = state.model, state.scores.value
-    predict(model.estimate, context, state.scores)
+    predict(model, context, state.scores)
     generalized_linear.expect(model, value)
     bound = radius(policy, state, step)
     for arm in range(value.shape[0]):

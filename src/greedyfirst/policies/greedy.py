@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.models.least_squares import WARMUPS
-from greedyfirst.models.linear_part import AUTO, linear_model, observe, warmup_option
+from greedyfirst.models.linear_part import (
+    AUTO,
+    RULE,
+    checked_rule,
+    linear_model,
+    observe,
+    warmup_option,
+)
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
@@ -46,6 +53,8 @@ class Greedy(Policy):
         ``warmup="auto"`` only.
     initial_pulls
         Pulls of each arm, in turns, before the first greedy choice (m of §3.5).
+    rule
+        How a prior is learned: 2, or 1 as older releases did, for what was begun with them.
 
     Examples
     --------
@@ -64,8 +73,10 @@ class Greedy(Policy):
     warmup: str = AUTO
     initial_pulls: int = 0
     regularization: float | None = None
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         choice("warmup", self.warmup, (AUTO, *WARMUPS))
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         if self.regularization is not None:
@@ -107,7 +118,9 @@ class Greedy(Policy):
         penalty = policy.regularization
         return GreedyState(
             memory,
-            model=linear_model(memory, n_arms, n_features, policy.warmup, penalty),
+            model=linear_model(
+                memory, n_arms, n_features, policy.warmup, policy.rule, penalty
+            ),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )
@@ -120,7 +133,7 @@ class Greedy(Policy):
         """The arm that is due, else -1 and scores by the estimates."""
         arm = initial_pulls.due(state.initial, policy.initial_pulls, step, eligible)
         if arm < 0:
-            predict(state.model.estimate, context, state.scores)
+            predict(state.model, context, state.scores)
         return arm
 
     @staticmethod

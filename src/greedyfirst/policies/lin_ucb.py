@@ -10,10 +10,9 @@ from typing import Any
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.models import posterior
-from greedyfirst.models.linear_part import AUTO
+from greedyfirst.models.linear_part import AUTO, RULE, checked_rule
 from greedyfirst.models.noise_scale import UNKNOWN
 from greedyfirst.models.plain_ridge import checked_penalty, penalty_option, plain_ridge
-from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import Policy
 from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import FloatArray, number
@@ -46,6 +45,8 @@ class LinUCB(Policy):
         λ, in the units of features and rewards. ``"auto"`` learns it, with the features' units, the
         mean of all rewards and the noise's scale, which α is then multiplied by: no unit matters
         (:mod:`greedyfirst.models.learned_ridge`).
+    rule
+        How the prior is learned: 2, or 1 as older releases did, for what was begun with them.
 
     Examples
     --------
@@ -62,8 +63,10 @@ class LinUCB(Policy):
 
     alpha: float = 1.0
     regularization: float | str = 1.0
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         number("alpha", self.alpha, at_least=0)
         checked_penalty(self.regularization)
 
@@ -93,7 +96,7 @@ class LinUCB(Policy):
         """The state before the first decision."""
         return LinUCBState(
             memory,
-            model=plain_ridge(memory, n_arms, n_features, policy.regularization),
+            model=plain_ridge(memory, n_arms, n_features, policy.regularization, policy.rule),
             scores=Scores(memory, n_arms=n_arms),
         )
 
@@ -105,9 +108,10 @@ class LinUCB(Policy):
         """Scores by the upper confidence bounds."""
         model = state.model
         alpha = policy.alpha * posterior.noise_scale(model, UNKNOWN)
+        posterior.prepare(model, context)
         for arm in range(eligible.shape[0]):
             width = math.sqrt(posterior.variance(model, arm, context))
-            state.scores.value[arm] = inner(model.estimate[arm], context) + alpha * width
+            state.scores.value[arm] = posterior.mean(model, arm, context) + alpha * width
         return -1
 
     @staticmethod

@@ -11,7 +11,7 @@ from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.compiling.records import number as one_number
 from greedyfirst.models import noise_scale, posterior
-from greedyfirst.models.linear_part import AUTO
+from greedyfirst.models.linear_part import AUTO, RULE, checked_rule
 from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
 from greedyfirst.models.plain_ridge import LEARNED, checked_penalty, penalty_option, plain_ridge
 from greedyfirst.numerics.vectors import inner
@@ -52,16 +52,19 @@ def radius(policy: Any, state: OFULState, context: FloatArray) -> float:
 @kernel
 def bound_rewards(policy: Any, state: OFULState, context: FloatArray) -> None:
     """Upper confidence bounds of all arms."""
-    bound, model, value = radius(policy, state, context), state.model, state.scores.value
+    model, value = state.model, state.scores.value
+    posterior.prepare(model, context)
+    bound = radius(policy, state, context)
     for arm in range(value.shape[0]):
         spread = math.sqrt(posterior.variance(model, arm, context))
-        value[arm] = inner(model.estimate[arm], context) + bound * spread
+        value[arm] = posterior.mean(model, arm, context) + bound * spread
 
 
 @kernel
 def track(state: OFULState, context: FloatArray, step: int) -> None:
     """L and S after an update."""
     if step != SUMMARY:  # which is no context
+        posterior.prepare(state.model, context)
         length = posterior.length(state.model, context)
         state.longest_context = max(state.longest_context, length)
     state.longest_estimate = max(state.longest_estimate, posterior.distance(state.model))
@@ -93,6 +96,8 @@ class OFUL(Policy):
         The noise's standard deviation; ``None`` estimates it from the residuals.
     sigma_start
         Its value until there are more than K·d rewards, when it is estimated.
+    rule
+        How the prior is learned: 2, or 1 as older releases did, for what was begun with them.
 
     Examples
     --------
@@ -108,8 +113,10 @@ class OFUL(Policy):
     delta: float = 0.99
     sigma: float | None = None
     sigma_start: float = 1.0
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         checked_penalty(self.regularization)
         number("delta", self.delta, above=0, below=1)
         checked_sigma(self.sigma)
@@ -145,7 +152,7 @@ class OFUL(Policy):
         """The state before the first decision."""
         state = OFULState(
             memory,
-            model=plain_ridge(memory, n_arms, n_features, policy.regularization),
+            model=plain_ridge(memory, n_arms, n_features, policy.regularization, policy.rule),
             noise=NoiseScale(memory),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -13,7 +13,9 @@ from greedyfirst.models import reward_spread
 from greedyfirst.models.least_squares import WARMUPS
 from greedyfirst.models.linear_part import (
     AUTO,
+    RULE,
     catch_up,
+    checked_rule,
     linear_model,
     observe,
     pause,
@@ -89,14 +91,14 @@ def margin(policy: Any, state: OLSBanditState) -> float:
 def filter_arms(h: float, state: OLSBanditState, context: FloatArray, eligible: FloatArray) -> None:
     """Score by all samples; rule out arms h/2 below the best by the forced samples alone."""
     value, everyone = state.scores.value, state.everyone
-    predict(state.forced.estimate, context, state.scores)
+    predict(state.forced, context, state.scores)
     highest = -math.inf
     for arm in range(eligible.shape[0]):
         if eligible[arm] != 0.0:
             highest = max(highest, value[arm])
     for arm in range(eligible.shape[0]):
         everyone[arm] = value[arm]
-    predict(state.model.estimate, context, state.scores)
+    predict(state.model, context, state.scores)
     for arm in range(eligible.shape[0]):
         if everyone[arm] < highest - h / 2.0:
             value[arm] = -math.inf
@@ -132,6 +134,8 @@ class OLSBandit(Policy):
         about log₂ T times, and 0 before the first. It is there for Figure 4: docs/figure-4.md says
         what is known of it.
         For least squares only: not with ``warmup="auto"``.
+    rule
+        As in :class:`~greedyfirst.policies.greedy.Greedy`.
 
     Examples
     --------
@@ -153,8 +157,10 @@ class OLSBandit(Policy):
     warmup: str = AUTO
     initial_pulls: int = 0
     refresh: str = "always"
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         if isinstance(self.h, str):
             choice("h", self.h, (AUTO,))
         else:
@@ -193,8 +199,8 @@ class OLSBandit(Policy):
         """The state before the first decision."""
         state = OLSBanditState(
             memory,
-            model=linear_model(memory, n_arms, n_features, policy.warmup),
-            forced=linear_model(memory, n_arms, n_features, policy.warmup),
+            model=linear_model(memory, n_arms, n_features, policy.warmup, policy.rule),
+            forced=linear_model(memory, n_arms, n_features, policy.warmup, policy.rule),
             spread=RewardSpread(memory),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),

@@ -13,8 +13,8 @@ from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory
 from greedyfirst.models import least_squares
 from greedyfirst.models.least_squares import NONE
+from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import predict
 from greedyfirst.policies.uniform import LearningState, Uniform
 from greedyfirst.validation import FloatArray, array, wrong
 
@@ -76,7 +76,8 @@ class Oracle(Policy):
         policy: Any, state: LearningState, step: int, context: FloatArray, eligible: FloatArray
     ) -> int:
         """Scores by the parameters."""
-        predict(policy.parameters, context, state.scores)
+        for arm in range(eligible.shape[0]):
+            state.scores.value[arm] = inner(policy.parameters[arm], context)
         return -1
 
     @staticmethod

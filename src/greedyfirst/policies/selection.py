@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry, inline_kernel, kernel
 from greedyfirst.compiling.records import Record, floats, number
+from greedyfirst.models import posterior
 from greedyfirst.numerics.randomness import normal, stream, uniform
-from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.gaussian_race import chances_of_highest
 from greedyfirst.validation import FloatArray
 
@@ -30,11 +31,12 @@ class Scores(Record):
 
 
 @inline_kernel
-def predict(estimate: FloatArray, context: FloatArray, scores: Scores) -> None:
-    """Scores estimate[arm]·context."""
+def predict(model: Any, context: FloatArray, scores: Scores) -> None:
+    """Scores by the arms' estimates."""
+    posterior.prepare(model, context)
     value = scores.value
     for arm in range(value.shape[0]):
-        value[arm] = inner(estimate[arm], context)
+        value[arm] = posterior.mean(model, arm, context)
 
 
 @inline_kernel

@@ -11,8 +11,8 @@ import numpy as np
 
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
-from greedyfirst.models import gaussian_posterior, learned_ridge, noise_scale, posterior
-from greedyfirst.models.linear_part import AUTO
+from greedyfirst.models import gaussian_posterior, noise_scale, posterior
+from greedyfirst.models.linear_part import AUTO, RULE, checked_rule, learning_ridge
 from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
@@ -39,9 +39,10 @@ def left_out(name: str, value: Any, default: Any) -> None:
 def score_draws(model: Any, scale: float, context: FloatArray, scores: Scores) -> None:
     """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
     value, spread = scores.value, scores.spread
+    posterior.prepare(model, context)
     for arm in range(value.shape[0]):
         variance = posterior.variance(model, arm, context)
-        value[arm] = inner(model.estimate[arm], context)
+        value[arm] = posterior.mean(model, arm, context)
         spread[arm] = scale * math.sqrt(variance)
 
 
@@ -72,6 +73,8 @@ class ThompsonSampling(Policy):
         (:mod:`greedyfirst.models.learned_ridge`).
     sigma, sigma_start
         As in :class:`~greedyfirst.policies.oful.OFUL`.
+    rule
+        How the prior is learned: 2, or 1 as older releases did, for what was begun with them.
 
     Examples
     --------
@@ -90,8 +93,10 @@ class ThompsonSampling(Policy):
     prior_covariance: Any = 1.0
     sigma: float | None = None
     sigma_start: float = 1.0
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         checked_sigma(self.sigma)
         number("sigma_start", self.sigma_start, above=0)
         if self.learns_prior():
@@ -168,7 +173,7 @@ class ThompsonSampling(Policy):
             memory,
             model=gaussian_posterior.init(memory, n_arms, mean, covariance)
             if len(mean)
-            else learned_ridge.init(memory, n_arms, n_features, 0.0),
+            else learning_ridge(memory, n_arms, n_features, policy.rule),
             noise=NoiseScale(memory),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -1,21 +1,22 @@
-r"""Greedy-First, arm by arm: only the arms that starve explore.
+r"""Greedy-First, arm by arm: an arm gets the benefit of the doubt where it has been left.
 
-An arm **starves** while there is a direction of the contexts in which it has less than
-``SHARE``/K of all samples:
+Let :math:`s_i(x)` be the share that arm i holds of all that is known about people like x
+(:mod:`greedyfirst.models.shares`). The arm's score is
 
-.. math:: G_i \not\succeq \tfrac{\theta}{K}\sum_j G_j \quad\text{on the contexts' span,}\quad
-          \theta = `` ``SHARE`` `` .
+.. math:: x^\top\hat\beta_i + \hat\sigma_i\sqrt{c\,\log^+\frac{\theta}{s_i(x)}}\,
+          \sqrt{x^\top P_ix}, \qquad c = `` ``DOUBT``, :math:`\theta = ` ``SHARE``.
 
-That is the paper's test :math:`\lambda_{\min}(G_i) \ge \lambda_0t/4` with a λ₀ that need not be
-guessed: it is tied to what the contexts themselves offer, in every direction and whatever the
-features' units. All arms are looked at again whenever the rewards have grown by ``GROWTH``, or the
-contexts show a new direction, so an arm that has been fed is greedy again.
+Where an arm holds the share θ it is greedy: its score is its estimate. Where it has been left, by
+bad luck or because it is new, its score rises like :math:`\sqrt{\log t}`, until it is the highest
+for the people whom the arm lacks, so that no arm that may be best is given up for good. An arm that
+is surely worse is tried ever more rarely. There is no draw and no schedule.
 
-A fed arm's score is its estimate. A starving arm gets the benefit of the doubt: its estimate is
-raised by some of its own standard deviations (:mod:`greedyfirst.models.posterior`), as in LinUCB.
-So it is chosen where it may be best, as often as its own uncertainty asks, and an arm that is
-surely worse is left alone. While there are few rounds to the K·d coefficients, most of that
-uncertainty is not worth its cost yet: the width grows from ``FIRST_WIDTH`` to 1 deviation.
+An arm **starves** while there is a direction in which it holds less than θ. Where none does a
+decision costs what greedy costs: one Cholesky factorisation per arm certifies it, whenever the prior
+is learned. With two arms that is so for good if the contexts are diverse enough that each arm's own
+half has the share θ in every direction, which is the paper's covariate diversity. Without contexts
+:math:`s_i` is the arm's part of all rewards, and the rule is MOSS (Audibert and Bubeck 2009; at any
+time, Degenne and Perchet 2016) with θ in the place of 1/K.
 """
 
 from __future__ import annotations
@@ -25,57 +26,44 @@ from typing import Any
 
 from greedyfirst.compiling.families import Family
 from greedyfirst.compiling.kernels import inline_kernel, kernel
-from greedyfirst.compiling.records import (
-    Memory,
-    Record,
-    flags,
-    floats,
-    integer,
-    integers,
-    number,
-    part,
-)
+from greedyfirst.compiling.records import Memory, Record, flag, flags, floats, integers, part
 from greedyfirst.compiling.routines import routine
-from greedyfirst.models import posterior, span
-from greedyfirst.models.least_squares import settle
+from greedyfirst.models import posterior, shares
 from greedyfirst.models.linear_part import linear_part
-from greedyfirst.models.noise_scale import UNKNOWN
+from greedyfirst.models.shares import Shares
 from greedyfirst.numerics.eigenvalues import smallest_eigenpair
-from greedyfirst.numerics.matrices import add_outer, cholesky
-from greedyfirst.numerics.vectors import add_multiple, inner
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.greedy_first import watch
 from greedyfirst.policies.greedy_first.watch import Watch, raise_alarm
 from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
-#: The share of all samples, over the number of arms, that an arm must have in every direction.
-SHARE = 0.05
-#: All arms are looked at again when the rewards have grown by this share.
-GROWTH = 0.3
-#: Standard deviations that a starving arm's score is raised by: at first, and how many a doubling
-#: of the rounds adds, up to 1.
-FIRST_WIDTH, WIDENING = 0.5, 0.25
+#: θ: an arm that holds this share of all that is known, in every direction, is greedy.
+SHARE = 0.1
+#: c: how much the benefit of the doubt grows with the logarithm of what an arm lacks.
+DOUBT = 2.5
 
 
 class ArmWatch(Watch):
-    """What is known of each arm's samples."""
+    """What is known of each arm's samples, where arms are explored one by one."""
 
     #: Whether the arm starves, and whether it may then be explored.
     starving: BoolArray = flags("n_arms")
     explored: BoolArray = flags("n_arms")
     #: The round at which it was fed last (0: it has not been).
     fed_at: IntArray = integers("n_arms")
-    #: Standard deviations that an explored arm's score is raised by.
-    width: float = number()
-    #: The round at which all arms are looked at again.
-    look_at: int = integer()
-    #: The sum of all arms' Gram matrices when they were looked at, and the features' root mean
-    #: squares, 1 for those that have only been 0.
-    pooled: FloatArray = floats("d", "d")
-    scales: FloatArray = floats("d")
     # Scratch: whose scores the last decision raised.
     raised: BoolArray = flags("n_arms")
+
+
+class ShareWatch(ArmWatch):
+    """The shares that arms hold of all that is known."""
+
+    #: The model of which shares are taken, and what all arms know together.
+    model: Any = part(shared=True)
+    shares: Shares = part()
+    #: Whether any arm may be raised.
+    raises: bool = flag()
 
 
 class ArmByArmState(Record):
@@ -101,12 +89,17 @@ class ArmByArm(Family):
     def init(policy: Any, n_arms: int, n_features: int, memory: Memory) -> ArmByArmState:
         """The state before the first decision: every arm starves."""
         greedy = kernels.init(policy.greedy, n_arms, n_features, memory)
-        sizes = {"n_arms": n_arms, "d": n_features}
-        samples = linear_part(greedy.model)
-        watched = ArmWatch(memory, options=policy.test, samples=samples, **sizes)
+        watched = ShareWatch(
+            memory,
+            options=policy.test,
+            samples=linear_part(greedy.model),
+            model=greedy.model,
+            shares=Shares(memory, d=n_features),
+            n_arms=n_arms,
+            d=n_features,
+        )
         watch.begin(watched)
         watched.starving[:] = True
-        watched.width = FIRST_WIDTH
         watched.explored[:] = policy.explores_arms
         return ArmByArmState(
             memory, greedy=greedy, watch=watched, scores=greedy.scores, n_arms=n_arms
@@ -117,18 +110,14 @@ class ArmByArm(Family):
     def score(
         policy: Any, state: ArmByArmState, step: int, context: FloatArray, eligible: FloatArray
     ) -> int:
-        """Estimates, raised for the arms that are explored; without those that were dropped."""
-        watched, scores, model = state.watch, state.scores, state.greedy.model
+        """Estimates, raised for the arms that lack people like this; without the dropped arms."""
+        watched, scores = state.watch, state.scores
         allowed = watch.left(watched, eligible, state.allowed)
         due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
         if due >= 0:
             return due
-        width = watched.width * posterior.noise_scale(model, UNKNOWN)
-        for arm in range(allowed.shape[0]):
-            raised = watched.explores or (watched.starving[arm] and watched.explored[arm])
-            watched.raised[arm] = raised
-            if raised:
-                scores.value[arm] += width * math.sqrt(posterior.variance(model, arm, context))
+        if watched.raises:
+            raise_scores(watched, scores, context)
         watch.rule_out(watched, allowed, scores)
         return -1
 
@@ -137,92 +126,71 @@ class ArmByArm(Family):
     def update(
         policy: Any, state: ArmByArmState, step: int, context: FloatArray, arm: int, reward: float
     ) -> None:
-        """Learn; look at all arms again now and then."""
+        """Learn; look at all arms again whenever the prior is learned."""
         watched = state.watch
         kernels.update(policy.greedy, state.greedy, step, context, arm, reward)
         watched.clock += 1
-        if watched.rank < context.shape[0]:
-            widen(watched, context)
-        if watched.clock >= watched.look_at:
+        if shares.is_stale(watched.shares, watched.model, watched.clock):
             look(watched)
 
 
-@routine(ArmWatch)
-def widen(watched: ArmWatch, context: FloatArray) -> None:
-    """Take a context into the span of all contexts."""
-    basis, units, rank = watched.basis, watched.units, watched.rank
-    if span.widen(basis, units, rank, context, watched.outside, watched.reflector) > 0.0:
-        watched.rank += 1
-        watched.look_at = watched.clock
+@kernel
+def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> None:
+    """Give the arms that may be explored the benefit of the doubt."""
+    model, options = watched.model, watched.options
+    by_all = posterior.form(model, watched.shares.inverse, context)
+    share = 1.0 if watched.explores else options.share
+    for arm in range(scores.value.shape[0]):
+        raised = False
+        if watched.explores or (watched.starving[arm] and watched.explored[arm]):
+            variance = posterior.variance(model, arm, context)
+            if share * variance > by_all > 0.0:
+                doubt = options.doubt * math.log(share * variance / by_all)
+                scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(doubt * variance)
+                raised = True
+        watched.raised[arm] = raised
 
 
-@routine(ArmWatch)
-def look(watched: ArmWatch) -> None:
+@routine(ShareWatch)
+def look(watched: ShareWatch) -> None:
     """Find out which arms starve; an alarm for each that does so newly, once tests have begun."""
-    n_arms, d = watched.weakest.shape
-    watched.look_at = watched.clock + 1 + int(GROWTH * watched.clock)
-    doublings = math.log(1.0 + watched.clock / (n_arms * d)) / math.log(2.0)
-    watched.width = min(max(WIDENING * doublings, FIRST_WIDTH), 1.0)
-    pool(watched)
-    left = 0
-    for arm in range(n_arms):
-        if not watched.dropped[arm]:
-            left += 1
-    share = SHARE / left
-    for arm in range(n_arms):
+    shares.look(watched.shares, watched.model, watched.dropped, watched.clock)
+    for arm in range(watched.starving.shape[0]):
         starved = watched.starving[arm]
-        starves = not has_share(watched, arm, share)
+        starves = not shares.holds_share(watched.shares, watched.model, arm, watched.options.share)
         watched.starving[arm] = starves
         if starved and not starves:
             watched.fed_at[arm] = watched.clock
             watched.tripped_at[arm] = 0
         tested = watched.clock - watched.since[arm] > watched.options.test_after
         if starves and tested and not watched.exempt[arm] and watched.tripped_at[arm] == 0:
-            take_excess(watched, arm, share)
-            smallest_eigenpair(watched.matrix, watched.work, watched.weakest[arm])
+            find_weakest(watched, arm)
             raise_alarm(watched, arm)
+    settle_raises(watched)
     if watched.explores and watched.switched_at == 0:
         watched.switched_at = watched.clock
 
 
 @kernel
-def pool(watched: ArmWatch) -> None:
-    """Add up all arms' Gram matrices, and take the features' units from them."""
-    samples, pooled = watched.samples, watched.pooled
+def find_weakest(watched: ShareWatch, arm: int) -> None:
+    """The direction in which the arm holds least, in units of what all arms know."""
+    known = watched.shares
+    shares.take_excess(known, watched.model, arm, watched.options.share)
+    smallest_eigenpair(known.matrix, known.factor, watched.weakest[arm])
+
+
+def look_soon(watched: ArmWatch) -> None:
+    """Look at all arms after the next reward: a person has changed what is done about them."""
+    if isinstance(watched, ShareWatch):
+        watched.raises = True
+        watched.shares.look_at = watched.clock
+
+
+@kernel
+def settle_raises(watched: ShareWatch) -> None:
+    """Note whether any arm may be raised."""
+    watched.raises = watched.explores
     for arm in range(watched.starving.shape[0]):
-        settle(samples, arm)
-    for i in range(pooled.shape[0]):
-        for j in range(pooled.shape[0]):
-            pooled[i, j] = 0.0
-        for arm in range(watched.starving.shape[0]):
-            add_multiple(pooled[i], 1.0, samples.settled_gram[arm, i])
-        square = pooled[i, i] / watched.clock
-        watched.scales[i] = math.sqrt(square) if square > 0.0 else 1.0
-
-
-@kernel
-def has_share(watched: ArmWatch, arm: int, share: float) -> bool:
-    """Whether the arm has this share of all samples in every direction of the contexts' span."""
-    if watched.samples.pulls[arm] < watched.rank:
-        return False
-    take_excess(watched, arm, share)
-    return cholesky(watched.matrix, watched.work)
-
-
-@kernel
-def take_excess(watched: ArmWatch, arm: int, share: float) -> None:
-    """What the arm's Gram matrix has beyond this share of all, into ``watched.matrix``.
-
-    In the features' own units; directions that no context has are filled.
-    """
-    gram, matrix, missing = watched.samples.settled_gram[arm], watched.matrix, watched.outside
-    scales = watched.scales
-    d = matrix.shape[0]
-    for i in range(d):
-        for j in range(i + 1):
-            excess = gram[i, j] - share * watched.pooled[i, j]
-            matrix[i, j] = matrix[j, i] = excess / (scales[i] * scales[j])
-    for k in range(d - watched.rank):
-        for i in range(d):
-            missing[i] = watched.basis[k, i] * scales[i]
-        add_outer(matrix, missing, watched.clock / inner(missing, missing))
+        watched.raised[arm] = False
+        if watched.starving[arm] and watched.explored[arm] and not watched.dropped[arm]:
+            watched.raises = True

@@ -11,18 +11,19 @@ from greedyfirst.compiling.kernels import inline_kernel
 from greedyfirst.compiling.records import Memory, Options, Record, floats, part
 from greedyfirst.links import Link
 from greedyfirst.models.least_squares import WARMUPS
-from greedyfirst.models.linear_part import AUTO, linear_part
+from greedyfirst.models.linear_part import AUTO, FIRST_RULE, RULE, checked_rule, linear_part
 from greedyfirst.models.summary import Summary
 from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.glm_greedy import GLMGreedy
 from greedyfirst.policies.glm_ucb import GLMUCB
 from greedyfirst.policies.greedy import Greedy
-from greedyfirst.policies.greedy_first import phases, warm_start, watch
+from greedyfirst.policies.greedy_first import arm_by_arm, phases, warm_start, watch
 from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
 from greedyfirst.policies.greedy_first.answers.explore import Explore
 from greedyfirst.policies.greedy_first.answers.explore_arm import ExploreArm
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArm, ArmByArmState
+from greedyfirst.policies.greedy_first.first_rule import ArmByFirstRule
 from greedyfirst.policies.greedy_first.smallest_eigenvalue import SmallestEigenvalue
 from greedyfirst.policies.greedy_first.statistic import STATISTICS
 from greedyfirst.policies.greedy_first.warm_start import InitialSamples, carry_over_code
@@ -128,6 +129,9 @@ class GreedyFirst(Policy):
         figures is 2·t₀.
     statistic
         What is tested, by name: ``"smallest_eigenvalue"``, the paper's, is also ``None``.
+    rule
+        How arms are explored one by one: 2, or 1 as older releases did, for what was begun with
+        them. A policy given as ``greedy`` or ``fallback`` has its own.
 
     Departures
     ----------
@@ -168,8 +172,10 @@ class GreedyFirst(Policy):
     lambda0_minimum: float = 0.0
     test_after: int | None = None
     statistic: str | None = None
+    rule: int = RULE
 
     def __post_init__(self) -> None:
+        checked_rule(self.rule)
         choice("warmup", self.warmup, (AUTO, *WARMUPS))
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         if self.t0 is not None:
@@ -244,7 +250,9 @@ class GreedyFirst(Policy):
 
     def greedy_policy(self) -> Greedy | GLMGreedy:
         """The policy of the greedy phase."""
-        greedy = self.greedy or Greedy(warmup=self.warmup, initial_pulls=self.initial_pulls)
+        greedy = self.greedy or Greedy(
+            warmup=self.warmup, initial_pulls=self.initial_pulls, rule=self.rule
+        )
         if greedy.warmup == AUTO and not self.arm_by_arm():
             return replace(greedy, warmup="none")
         return greedy
@@ -307,7 +315,9 @@ class GreedyFirst(Policy):
     def options(self, n_arms: int, n_features: int) -> Options:
         """The options, for the kernels of the paper's algorithm or for those arm by arm."""
         values = self.option_values(n_arms, n_features)
-        return options_of(ArmByArm if self.arm_by_arm() else type(self), values)
+        if not self.arm_by_arm():
+            return options_of(type(self), values)
+        return options_of(ArmByFirstRule if self.rule == FIRST_RULE else ArmByArm, values)
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
         """The options, those of both phases, the test's and the answer's among them."""
@@ -324,6 +334,7 @@ class GreedyFirst(Policy):
         }
         greedy = self.greedy_policy().options(n_arms, n_features)
         if self.arm_by_arm():
+            test |= {"share": arm_by_arm.SHARE, "doubt": arm_by_arm.DOUBT}
             explores_arms = ANSWERS[answer].explores_arm
             return {
                 "greedy": greedy,

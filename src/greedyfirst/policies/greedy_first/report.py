@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import member_of
-from greedyfirst.policies.greedy_first.arm_by_arm import GROWTH, SHARE, ArmWatch
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
+from greedyfirst.policies.greedy_first.first_rule import GROWTH, SHARE
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
 from greedyfirst.validation import FloatArray
 
