@@ -284,7 +284,8 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         elif scores.random_share > 0.0 or scores.spread.any():
             return selection_probabilities(scores, eligible)
         else:
-            highest = (scores.value == scores.value[self._chosen]) & (eligible != 0.0)
+            nearness = np.abs(scores.value - scores.value[self._chosen])
+            highest = (nearness <= scores.rounding) & (eligible != 0.0)
         shared: FloatArray = highest / np.count_nonzero(highest)
         return shared
 

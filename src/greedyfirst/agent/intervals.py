@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from greedyfirst.models.first_ridge import FirstRidge
 from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.models.linear_part import linear_part
@@ -83,11 +84,10 @@ def intervals(
     model = linear_model(agent)
     known = sigma is not None
     scale = estimated_sigma(model) if sigma is None else number("sigma", sigma, above=0)
-    moments = model.moment + (
-        np.einsum("aij,j->ai", model.gram, model.reference)
-        if isinstance(model, LearnedRidge)
-        else 0.0
-    )
+    if hasattr(model, "reference"):
+        moments = model.context_moment + model.gram @ model.reference
+    else:
+        moments = model.moment
     sums = Sums(model.gram, moments, agent.rewards)
     return intervals_of(sums, contexts, sigma=scale, sigma_known=known, level=level)
 
@@ -143,7 +143,7 @@ def intervals_of(
 def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
     """The model with the sums of all rows; a ValueError where the policy keeps none."""
     model: Any = getattr(getattr(agent.state, "greedy", agent.state), "model", None)
-    if isinstance(model, LearnedRidge):
+    if isinstance(model, (LearnedRidge, FirstRidge)):
         return model
     linear = linear_part(model)
     if isinstance(linear, LeastSquares) and not hasattr(model, "link"):
@@ -153,7 +153,7 @@ def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
 
 def estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
     """The noise's scale by the model, infinite while none was seen; a ValueError without one."""
-    if isinstance(model, LearnedRidge):
+    if isinstance(model, (LearnedRidge, FirstRidge)):
         # No two rewards that differ: nothing is known of the noise.
         return math.sqrt(model.noise_variance) or math.inf
     raise ValueError(

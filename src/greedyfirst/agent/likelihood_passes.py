@@ -16,9 +16,9 @@ from functools import partial
 import numpy as np
 
 from greedyfirst.models.generalized_linear import RIDGE
-from greedyfirst.models.likelihood import GeneralizedLinear
+from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
 from greedyfirst.models.likelihood_sums import LikelihoodSums, own_sums
-from greedyfirst.models.newton import HALVINGS, NEAR, PENALTY, ROUNDING, TOLERANCE
+from greedyfirst.models.newton import HALVINGS, NEAR, ROUNDING, TOLERANCE
 from greedyfirst.models.separation import CERTAIN, CONDITION
 from greedyfirst.validation import BoolArray, FloatArray
 

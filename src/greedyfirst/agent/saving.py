@@ -13,7 +13,7 @@ from greedyfirst.agent.contexts import ContextReader
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.agent.running_policy import FIRST_ROOM, RunningPolicy
 from greedyfirst.files import data_file
-from greedyfirst.policies.description import describe, from_description
+from greedyfirst.policies.description import as_stored, describe, from_description
 from greedyfirst.validation import whole_number
 
 #: The decisions that have their reward, where rewards did not come in order.
@@ -101,7 +101,7 @@ class Saving(RunningPolicy):
         features, schema = header["feature_names"], header.get("schema")
         usual = [f"x{i}" for i in range(len(features))]
         agent = cls(
-            from_description(header["policy"]),
+            from_description(as_stored(header["policy"])),
             n_arms=len(header["arm_names"]),
             n_features=None if schema else len(features),
             seed=header["seed"],

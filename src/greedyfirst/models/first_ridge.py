@@ -83,6 +83,11 @@ class FirstRidge(Record):
         """Gram matrices (n_arms, d, d), the waiting rows included."""
         return whole_gram(self)
 
+    @property
+    def context_moment(self) -> FloatArray:
+        """Σx(y - x'b) (n_arms, d)."""
+        return self.moment
+
 
 @kernel
 def learn_prior(model: FirstRidge) -> None:
@@ -330,6 +335,12 @@ def _observe(model: FirstRidge, arm: int, x: FloatArray, y: float, noise_varianc
 @inline_kernel
 def _prepare(model: FirstRidge, x: FloatArray) -> None:
     pass
+
+
+@kernel_for(posterior.rounding, FirstRidge)
+@inline_kernel
+def _rounding(model: FirstRidge) -> float:
+    return 0.0
 
 
 @kernel_for(posterior.mean, FirstRidge)

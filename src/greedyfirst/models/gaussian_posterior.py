@@ -113,6 +113,12 @@ def _prepare(model: GaussianPosterior, x: FloatArray) -> None:
     pass
 
 
+@kernel_for(posterior.rounding, GaussianPosterior)
+@inline_kernel
+def _rounding(model: GaussianPosterior) -> float:
+    return 0.0
+
+
 @kernel_for(posterior.mean, GaussianPosterior)
 @inline_kernel
 def _mean(model: GaussianPosterior, arm: int, x: FloatArray) -> float:

@@ -23,8 +23,8 @@ from greedyfirst.compiling.records import Memory
 from greedyfirst.compiling.routines import routine
 from greedyfirst.links.link import curvature, mean, score
 from greedyfirst.models import least_squares, posterior
-from greedyfirst.models.likelihood import GeneralizedLinear
-from greedyfirst.models.newton import PENALTY, seek, zero
+from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
+from greedyfirst.models.newton import seek, zero
 from greedyfirst.models.row_blocks import blocks_for, store
 from greedyfirst.models.separation import proves_existence, right_side
 from greedyfirst.numerics.matrices import multiply, quadratic
@@ -71,6 +71,12 @@ def expect(model: GeneralizedLinear, predictors: FloatArray) -> None:
 @inline_kernel
 def _prepare(model: GeneralizedLinear, x: FloatArray) -> None:
     pass
+
+
+@kernel_for(posterior.rounding, GeneralizedLinear)
+@inline_kernel
+def _rounding(model: GeneralizedLinear) -> float:
+    return 0.0
 
 
 @kernel_for(posterior.mean, GeneralizedLinear)

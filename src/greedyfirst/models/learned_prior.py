@@ -93,12 +93,15 @@ class LearnedRidge(Record):
     shape_inverse: FloatArray = floats("d", "d")
     units: FloatArray = floats("d")
     log_shape: float = number()
+    #: Σ(y - x'b)² of all rows when the prior was learned.
+    spread: float = number()
     #: κ by its step and by itself, σ², the arms' own scales; whether κ was given.
     step: int = integer()
     penalty: float = number()
     noise_variance: float = number()
     scale: FloatArray = floats("n_arms")
     given: bool = flag()
+    below: float = number()
     #: All rows seen, those at which the prior was learned, and at which it is learned again.
     rewards: int = integer()
     learned_at: int = integer()
@@ -123,10 +126,25 @@ class LearnedRidge(Record):
         return back
 
     @property
+    def there(self) -> FloatArray:
+        """The matrix (d, d) that makes rows of contexts."""
+        about = self.centring
+        there: FloatArray = np.diag(about.active)
+        there -= np.outer(about.active * about.origin, about.constant)
+        return there
+
+    @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d) of the contexts, the waiting rows included."""
         gram: FloatArray = self._back @ whole_gram(self) @ self._back.T
         return gram
+
+    @property
+    def precisions(self) -> FloatArray:
+        """P⁻¹ (n_arms + 1, d, d) of the rows; the last is the prior's."""
+        prior = self.penalty * self.shape[None]
+        precisions: FloatArray = np.concatenate([whole_gram(self) + prior, prior])
+        return precisions
 
     @property
     def context_moment(self) -> FloatArray:
@@ -137,9 +155,7 @@ class LearnedRidge(Record):
     @property
     def covariance(self) -> FloatArray:
         """P (n_arms, d, d) of the contexts."""
-        origin, constant = self.centring.origin, self.centring.constant
-        there = np.diag(self.centring.active) - np.outer(self.centring.active * origin, constant)
-        covariance: FloatArray = there.T @ self.inverse @ there
+        covariance: FloatArray = self.there.T @ self.inverse @ self.there
         return covariance
 
 
@@ -332,6 +348,7 @@ def learn_variances(model: LearnedRidge) -> None:
         squares += model.squares[arm]
         own += 2.0 * inner(model.moment[arm], model.reference)
         model.scale[arm] = 0.0
+    model.spread = squares
     if squares <= ALIKE * (own + squares):
         model.noise_variance = 0.0
         return
@@ -343,7 +360,11 @@ def learn_variances(model: LearnedRidge) -> None:
     for arm in range(model.squares.shape[0]):
         own = COMMON_ROWS * model.noise_variance + model.unexplained[arm]
         own /= COMMON_ROWS + model.pulls[arm]
-        model.scale[arm] = math.sqrt(max(own, model.noise_variance))
+        if own < model.noise_variance:
+            own = model.below * model.noise_variance + model.unexplained[arm]
+            own /= model.below + model.pulls[arm]
+            own = min(own, model.noise_variance)
+        model.scale[arm] = math.sqrt(own)
 
 
 @kernel

@@ -35,6 +35,9 @@ from greedyfirst.numerics.matrices import add_outer, multiply, quadratic
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
 
+#: Expected rewards that differ by less than this share of the noise's scale are equal.
+ROUNDING = 1e-9
+
 
 def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     """The state before the first row; a ``penalty`` of 0 is learned."""
@@ -42,6 +45,7 @@ def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     model = LearnedRidge(memory, centring=about, n_arms=n_arms, d=d)
     model.growth[:] = 1.0
     model.given = penalty > 0.0
+    model.below = 1e12
     model.step = FIRST_STEP
     model.penalty = penalty if model.given else d * PENALTIES[FIRST_STEP]
     model.shape[:] = np.eye(d)
@@ -87,10 +91,8 @@ def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     add_outer(model.inverse[arm], v, -1.0 / s)
     model.growth[arm] *= s
     model.rewards += 1
-    noise = model.noise_variance
-    surprise = excess * excess > ALIKE * y * y
-    if noise > 0.0:
-        surprise = error * error > GROWTH * s * noise * model.rewards
+    few = GROWTH * model.spread if model.noise_variance > 0.0 else ALIKE * y * y
+    surprise = excess * excess > few
     if model.rewards >= model.learn_at or surprise or fresh:
         learn_prior(model)
     elif is_stale(model, arm):
@@ -136,6 +138,12 @@ def _observe(model: LearnedRidge, arm: int, x: FloatArray, y: float, noise_varia
 @inline_kernel
 def _prepare(model: LearnedRidge, x: FloatArray) -> None:
     centring.prepare(model.centring, x)
+
+
+@kernel_for(posterior.rounding, LearnedRidge)
+@inline_kernel
+def _rounding(model: LearnedRidge) -> float:
+    return ROUNDING * math.sqrt(model.noise_variance)
 
 
 @kernel_for(posterior.mean, LearnedRidge)

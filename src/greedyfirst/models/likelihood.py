@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Record, flags, floats, integer, integers, part
 from greedyfirst.links.link import curvature, log_likelihood, score
@@ -18,6 +20,8 @@ from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 BLOCK = 64
+#: The ridge's penalty for a feature of mean square 1: a prior of standard deviation 2.5.
+PENALTY = 1.0 / 2.5**2
 
 
 class GeneralizedLinear(Record):
@@ -69,6 +73,18 @@ class GeneralizedLinear(Record):
     def pulls(self) -> IntArray:
         """Rows seen (n_arms,)."""
         return self.linear.pulls
+
+    @property
+    def precisions(self) -> FloatArray:
+        """The curvature of each arm's likelihood (n_arms + 1, d, d); the last is the ridge's.
+
+        Of an arm without rows it is the ridge's alone.
+        """
+        rows, squares = int(self.pulls.sum()), self.squares.sum(axis=0)
+        usual = np.where(squares > 0.0, squares / max(rows, 1), 1.0)
+        prior = PENALTY * np.diag(usual)
+        known = zip(self.inverse, self.pulls, strict=True)
+        return np.stack([*(np.linalg.inv(each) if n else prior for each, n in known), prior])
 
     @property
     def gram(self) -> FloatArray:

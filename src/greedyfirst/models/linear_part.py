@@ -106,6 +106,12 @@ def _prepare(model: LeastSquares, x: FloatArray) -> None:
     pass
 
 
+@kernel_for(posterior.rounding, LeastSquares)
+@inline_kernel
+def _rounding(model: LeastSquares) -> float:
+    return 0.0
+
+
 @kernel_for(posterior.mean, LeastSquares)
 @inline_kernel
 def _mean(model: LeastSquares, arm: int, x: FloatArray) -> float:
@@ -124,8 +130,8 @@ def admit(record: Any, arm: int) -> None:
         learned_ridge.admit(record, arm)
     elif isinstance(record, FirstRidge):
         first_ridge.admit(record, arm)
-    for inner in parts_of(record):
-        admit(inner, arm)
+    for each in parts_of(record):
+        admit(each, arm)
 
 
 def pause(model: Any) -> None:

@@ -8,8 +8,6 @@ from greedyfirst.numerics.matrices import invert, multiply, quadratic
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
 
-# The ridge's penalty for a feature of mean square 1: a prior of standard deviation 2.5.
-PENALTY = 1.0 / 2.5**2
 ITERATIONS = 100
 HALVINGS = 60
 # Squared Newton decrement, which is a squared distance in standard errors, at which a last step

@@ -57,6 +57,12 @@ def noise_scale(model: Any, sigma: float) -> float:
 
 
 @by_record
+def rounding(model: Any) -> float:
+    """Differences of expected rewards that are rounding, where units are learned; else 0."""
+    raise NotImplementedError
+
+
+@by_record
 def penalty(model: Any, given: float) -> float:
     """The penalty of a ridge: the one that is given, or that was learned."""
     raise NotImplementedError

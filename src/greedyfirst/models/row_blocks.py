@@ -10,12 +10,13 @@ from __future__ import annotations
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.models.likelihood import (
     BLOCK,
+    PENALTY,
     GeneralizedLinear,
     accumulate,
     differentiate,
     mirror,
 )
-from greedyfirst.models.newton import PENALTY, seek
+from greedyfirst.models.newton import seek
 from greedyfirst.numerics.vectors import copy
 from greedyfirst.validation import FloatArray
 

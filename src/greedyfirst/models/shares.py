@@ -23,8 +23,7 @@ from greedyfirst.compiling.records import Record, floats, integer
 from greedyfirst.models import learned_prior
 from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import settle
-from greedyfirst.models.likelihood import GeneralizedLinear
-from greedyfirst.models.newton import PENALTY
+from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
 from greedyfirst.numerics.matrices import cholesky, invert
 from greedyfirst.numerics.vectors import add_multiple, copy
 from greedyfirst.validation import BoolArray, FloatArray

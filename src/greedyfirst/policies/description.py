@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from greedyfirst.models.linear_part import FIRST_RULE
 from greedyfirst.policies.policy import POLICIES, Policy
 from greedyfirst.validation import wrong
 
@@ -17,6 +18,18 @@ _RELEASE_0_1: dict[str, dict[str, Any]] = {
     "OLSBandit": {"warmup": "none"},
     "GreedyFirst": {"fallback": {"policy": "OLSBandit", "options": {"warmup": "none"}}},
 }
+
+
+def as_stored(description: dict[str, Any]) -> dict[str, Any]:
+    """A stored description, whose policies have the first rule where they do not say which."""
+    made = POLICIES.get(str(description.get("policy")))
+    options = dict(description.get("options") or {})
+    if made is not None and "rule" in {each.name for each in fields(made)}:
+        options.setdefault("rule", FIRST_RULE)
+    for name, value in options.items():
+        if isinstance(value, dict) and "policy" in value:
+            options[name] = as_stored(value)
+    return {**description, "options": options}
 
 
 def as_in_release_0_1(description: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ PIECE, NODES = 2.0, 24
 
 
 def chances_of_highest(
-    means: FloatArray, spreads: FloatArray, entrants: NDArray[np.bool_]
+    means: FloatArray, spreads: FloatArray, entrants: NDArray[np.bool_], rounding: float = 0.0
 ) -> FloatArray:
     r"""P(variable i is the highest), variables independent :math:`N(m_i, s_i^2)`.
 
@@ -22,7 +22,8 @@ def chances_of_highest(
               \prod_{j \ne i} \Phi\Big(\frac{t - m_j}{s_j}\Big)\,dt
 
     to about 1e-12, by Gauss-Legendre quadrature over pieces that are short for each variable that
-    varies there. Entrants that do not vary (spread 0) share what is theirs when their means tie.
+    varies there. Entrants that do not vary (spread 0) share what is theirs when their means tie,
+    but for ``rounding``.
     """
     # Slow to import, and only needed for exact probabilities.
     from scipy.special import ndtr
@@ -33,7 +34,7 @@ def chances_of_highest(
     bar = means[fixed].max() if len(fixed) else -np.inf
     if len(moving):
         result[moving] = _chances_above(means[moving], spreads[moving], bar)
-    winners = fixed[means[fixed] == bar]
+    winners = fixed[means[fixed] >= bar - rounding]
     if len(winners):
         result[winners] = np.prod(ndtr((bar - means[moving]) / spreads[moving])) / len(winners)
     result /= result.sum()

@@ -118,9 +118,7 @@ class Greedy(Policy):
         penalty = policy.regularization
         return GreedyState(
             memory,
-            model=linear_model(
-                memory, n_arms, n_features, policy.warmup, policy.rule, penalty
-            ),
+            model=linear_model(memory, n_arms, n_features, policy.warmup, policy.rule, penalty),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -19,13 +19,13 @@ from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.families import entry_for, member_of
 from greedyfirst.compiling.records import Options
 from greedyfirst.models import adding_sums
-from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import PINV, LeastSquares
 from greedyfirst.models.row_sums import Expected, RowSums
 from greedyfirst.policies.explore_then_exploit import ExploreThenExploit
 from greedyfirst.policies.greedy import Greedy
 from greedyfirst.policies.greedy_first import statistic
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArm
+from greedyfirst.policies.greedy_first.first_rule import ArmByFirstRule
 from greedyfirst.policies.greedy_first.policy import GreedyFirst
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
 from greedyfirst.policies.lin_ucb import LinUCB
@@ -73,7 +73,7 @@ def expected(state: Any) -> Expected:
     watch = getattr(state, "watch", None)
     if watch is not None:
         complements[-1] = _unseen(watch).copy()
-    ridge = next((each for each in (model, greedy.model) if isinstance(each, LearnedRidge)), None)
+    ridge = next((each for each in (model, greedy.model) if hasattr(each, "reference")), None)
     d = spanned.estimate.shape[1]
     reference = np.zeros(d) if ridge is None else ridge.reference.copy()
     return Expected(reference=reference, complements=complements, phase=phase_of(state))
@@ -103,7 +103,7 @@ def _arms_can_add(options: Options, state: Any, sums: RowSums, phase: int) -> bo
     """Arm by arm: no look at the arms, and no new direction, within these rows."""
     watch = state.watch
     known = not len(_unseen(watch)) or sums.is_inside(-1, phase)
-    quiet = known and watch.clock + sums.rows < watch.look_at
+    quiet = known and watch.clock + sums.rows < watch.next_look
     return quiet and _way(options.greedy).can_add(options.greedy, state.greedy, sums, phase)
 
 
@@ -140,8 +140,8 @@ def _pass(watch: Watch, sums: RowSums) -> None:
 
 def _unseen(watch: Watch) -> FloatArray:
     """Directions that no context has had (·, d), where the test is run inside the others."""
-    free = len(watch.basis) - watch.rank if watch.options.span == POOLED else 0
-    return watch.basis[:free]
+    inside = watch.options.span == POOLED and watch.follows_span
+    return watch.basis[: len(watch.basis) - watch.rank if inside else 0]
 
 
 def _no_alarm_until(watch: Watch, clock: int) -> bool:
@@ -182,6 +182,7 @@ WAYS: dict[Any, Way] = {
     LinUCB.update: Way(_model_can_add, _add_to_model),
     OLSBandit.update: Way(_model_can_add, _add_to_ols_bandit),
     ArmByArm.update: Way(_arms_can_add, _add_to_arms),
+    ArmByFirstRule.update: Way(_arms_can_add, _add_to_arms),
     GreedyFirst.update: Way(_phases_can_add, _add_to_phases),
 }
 

@@ -109,6 +109,7 @@ class LinUCB(Policy):
         model = state.model
         alpha = policy.alpha * posterior.noise_scale(model, UNKNOWN)
         posterior.prepare(model, context)
+        state.scores.rounding = posterior.rounding(model)
         for arm in range(eligible.shape[0]):
             width = math.sqrt(posterior.variance(model, arm, context))
             state.scores.value[arm] = posterior.mean(model, arm, context) + alpha * width

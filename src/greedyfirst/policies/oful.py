@@ -54,6 +54,7 @@ def bound_rewards(policy: Any, state: OFULState, context: FloatArray) -> None:
     """Upper confidence bounds of all arms."""
     model, value = state.model, state.scores.value
     posterior.prepare(model, context)
+    state.scores.rounding = posterior.rounding(model)
     bound = radius(policy, state, context)
     for arm in range(value.shape[0]):
         spread = math.sqrt(posterior.variance(model, arm, context))

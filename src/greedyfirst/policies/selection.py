@@ -28,12 +28,15 @@ class Scores(Record):
     spread: FloatArray = floats("n_arms")
     #: The probability with which any arm is taken instead, each with the same chance.
     random_share: float = number()
+    #: Draws that are this near are equal: what is between them is rounding.
+    rounding: float = number()
 
 
 @inline_kernel
 def predict(model: Any, context: FloatArray, scores: Scores) -> None:
     """Scores by the arms' estimates."""
     posterior.prepare(model, context)
+    scores.rounding = posterior.rounding(model)
     value = scores.value
     for arm in range(value.shape[0]):
         value[arm] = posterior.mean(model, arm, context)
@@ -55,9 +58,9 @@ def select(scores: Scores, eligible: FloatArray, seed: int, step: int) -> int:
         draw = value[arm]
         if spread[arm] > 0.0:
             draw += spread[arm] * normal(stream(seed, step), arm)
-        if chosen < 0 or draw > highest:
+        if chosen < 0 or draw > highest + scores.rounding:
             chosen, ties, highest = arm, 1, draw
-        elif draw == highest:
+        elif draw >= highest - scores.rounding:
             ties += 1
             if uniform(stream(seed, step), arm) * ties < 1.0:
                 chosen = arm
@@ -95,6 +98,6 @@ def selection_probabilities(scores: Scores, eligible: FloatArray) -> FloatArray:
     """The probabilities with which :func:`select` takes each arm: exact, draws by quadrature."""
     open_arms = (eligible != 0.0) & (scores.value > -math.inf)
     share = scores.random_share
-    best = chances_of_highest(scores.value, scores.spread, open_arms)
+    best = chances_of_highest(scores.value, scores.spread, open_arms, scores.rounding)
     result: FloatArray = (1.0 - share) * best + share * open_arms / open_arms.sum()
     return result

@@ -22,7 +22,10 @@ time, Degenne and Perchet 2016) with θ in the place of 1/K.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import Family
 from greedyfirst.compiling.kernels import inline_kernel, kernel
@@ -56,14 +59,49 @@ class ArmWatch(Watch):
     raised: BoolArray = flags("n_arms")
 
 
+class Measured(NamedTuple):
+    """The share that an arm needs in every direction, and what each arm has in its weakest one."""
+
+    needed: float
+    shares: FloatArray  # (n_arms,)
+    directions: FloatArray  # (n_arms, d), of length 1, weights of features in their own units
+
+
 class ShareWatch(ArmWatch):
     """The shares that arms hold of all that is known."""
+
+    follows_span = False
+    measure = "share of what is known"
 
     #: The model of which shares are taken, and what all arms know together.
     model: Any = part(shared=True)
     shares: Shares = part()
     #: Whether any arm may be raised.
     raises: bool = flag()
+
+    @property
+    def next_look(self) -> int:
+        """The round at which arms are looked at again, if the prior is not learned before."""
+        return self.shares.look_at
+
+    @property
+    def last_look(self) -> int:
+        """The round at which arms were looked at last."""
+        return self.shares.looked_at
+
+    def measured(self, model: Any, dropped: BoolArray) -> Measured:
+        """The smallest shares of all that is known."""
+        *arms, prior = model.precisions
+        pooled = prior + sum(
+            each - prior for each, left_out in zip(arms, dropped, strict=True) if not left_out
+        )
+        units = np.sqrt(np.diag(pooled))
+        scale = np.outer(units, units)
+        found = [eigh(own / scale, pooled / scale, subset_by_index=(0, 0)) for own in arms]
+        directions = np.array([vectors[:, 0] for _, vectors in found])
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        shares = np.array([values[0] for values, _ in found]).clip(0.0, 1.0)
+        return Measured(float(self.options.share), shares, directions)
 
 
 class ArmByArmState(Record):
@@ -99,6 +137,8 @@ class ArmByArm(Family):
             d=n_features,
         )
         watch.begin(watched)
+        if hasattr(greedy.model, "below"):
+            greedy.model.below = policy.test.below
         watched.starving[:] = True
         watched.explored[:] = policy.explores_arms
         return ArmByArmState(
@@ -145,7 +185,17 @@ def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> No
         if watched.explores or (watched.starving[arm] and watched.explored[arm]):
             variance = posterior.variance(model, arm, context)
             if share * variance > by_all > 0.0:
-                doubt = options.doubt * math.log(share * variance / by_all)
+                u = math.log(share * variance / by_all)
+                if options.form == 1.0:
+                    u -= math.log(1.0 + u)
+                elif options.form == 2.0:
+                    u = u * u / (2.0 + u)
+                elif options.form == 3.0:
+                    u += math.log(1.0 + u)
+                size = options.early * watched.starving.shape[0] * context.shape[0]
+                doubt = options.doubt * u
+                if size > 0.0:
+                    doubt *= watched.clock / (watched.clock + size)
                 scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(doubt * variance)
                 raised = True
         watched.raised[arm] = raised

@@ -23,6 +23,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+from scipy.linalg import eigh
+
 from greedyfirst.compiling.families import Family
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory, floats, integer, number
@@ -36,9 +39,9 @@ from greedyfirst.numerics.matrices import add_outer, cholesky
 from greedyfirst.numerics.vectors import add_multiple, inner
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.greedy_first import watch
-from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArmState, ArmWatch
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmByArmState, ArmWatch, Measured
 from greedyfirst.policies.greedy_first.watch import raise_alarm
-from greedyfirst.validation import FloatArray
+from greedyfirst.validation import BoolArray, FloatArray
 
 #: The share of all samples, over the number of arms, that an arm must have in every direction.
 SHARE = 0.05
@@ -60,6 +63,45 @@ class FirstArmWatch(ArmWatch):
     #: squares, 1 for those that have only been 0.
     pooled: FloatArray = floats("d", "d")
     scales: FloatArray = floats("d")
+
+    measure = "share of samples"
+
+    @property
+    def next_look(self) -> int:
+        """The round at which all arms are looked at again."""
+        return self.look_at
+
+    @property
+    def last_look(self) -> int:
+        """The round at which they were looked at last: the next one follows from it."""
+        low, high = 0, self.look_at
+        while low < high:
+            middle = (low + high) // 2
+            if middle + 1 + int(GROWTH * middle) < self.look_at:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def measured(self, model: Any, dropped: BoolArray) -> Measured:
+        """The smallest shares of all samples, in the features' own units."""
+        grams = model.gram
+        total, n_arms = grams.sum(axis=0), len(grams)
+        units = np.sqrt(np.diag(total) / max(self.clock, 1))
+        units[units == 0.0] = 1.0
+        inside = self.basis[len(units) - self.rank :] / units
+        axes = np.linalg.qr(inside.T)[0]  # of the contexts' span
+        shares, directions = np.zeros(n_arms), np.zeros((n_arms, len(units)))
+        directions[:, 0] = 1.0
+        everything = axes.T @ (total / np.outer(units, units)) @ axes
+        if everything.any():
+            loose = everything + 1e-12 * np.trace(everything) * np.eye(len(everything))
+            for arm, gram in enumerate(grams):
+                own = axes.T @ (gram / np.outer(units, units)) @ axes
+                values, vectors = eigh(own, loose)
+                shares[arm], directions[arm] = values[0], axes @ vectors[:, 0]
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return Measured(SHARE / max(int((~dropped).sum()), 1), shares.clip(0.0, 1.0), directions)
 
 
 class ArmByFirstRule(Family):

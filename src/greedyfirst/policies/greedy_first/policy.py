@@ -334,7 +334,13 @@ class GreedyFirst(Policy):
         }
         greedy = self.greedy_policy().options(n_arms, n_features)
         if self.arm_by_arm():
-            test |= {"share": arm_by_arm.SHARE, "doubt": arm_by_arm.DOUBT}
+            test |= {
+                "share": arm_by_arm.SHARE,
+                "doubt": arm_by_arm.DOUBT,
+                "form": 0.0,
+                "early": 0.0,
+                "below": 1e12,
+            }
             explores_arms = ANSWERS[answer].explores_arm
             return {
                 "greedy": greedy,
@@ -396,6 +402,7 @@ class GreedyFirst(Policy):
             copy(state.fallback.scores.value, scores.value)
             copy(state.fallback.scores.spread, scores.spread)
             scores.random_share = state.fallback.scores.random_share
+            scores.rounding = state.fallback.scores.rounding
         else:
             due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
         watch.rule_out(watched, allowed, scores)

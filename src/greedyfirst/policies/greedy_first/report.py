@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import member_of
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
-from greedyfirst.policies.greedy_first.first_rule import GROWTH, SHARE
 from greedyfirst.policies.greedy_first.watch import POOLED, Watch
 from greedyfirst.validation import FloatArray
 
 #: What is measured of an arm's samples: what ``min_eigenvalue`` and ``threshold`` are.
-Measure = Literal["smallest eigenvalue", "share of samples"]
+Measure = Literal["smallest eigenvalue", "share of samples", "share of what is known"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,18 +131,6 @@ def _in_words(arm: ArmDiversity, looked_at: int | None) -> str:
     return f"{arm.name} starves{look}{since}: {doing}"
 
 
-def _last_look(watch: ArmWatch) -> int | None:
-    """The number of rewards at which the policy looked last: the next look follows from it."""
-    low, high = 0, watch.look_at
-    while low < high:
-        middle = (low + high) // 2
-        if middle + 1 + int(GROWTH * middle) < watch.look_at:
-            low = middle + 1
-        else:
-            high = middle
-    return low or None
-
-
 class Reported(Protocol):
     """What a report needs of an agent."""
 
@@ -189,8 +175,8 @@ def report(agent: Reported) -> DiversityReport:
         switched_at=watch.switched_at or None,
         culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
         eigenvalue_computations=watch.eigenvalue_computations,
-        measure="share of samples" if isinstance(watch, ArmWatch) else "smallest eigenvalue",
-        looked_at=_last_look(watch) if isinstance(watch, ArmWatch) else None,
+        measure=watch.measure,
+        looked_at=watch.last_look or None,
     )
 
 
@@ -207,24 +193,18 @@ def _eigenvalue_reports(
 
 
 def _share_reports(agent: Reported, watch: ArmWatch, model: Any) -> tuple[ArmDiversity, ...]:
-    """Each arm's smallest share of all samples, as the policy found or would find it now."""
-    grams, pulls = model.gram, model.pulls
-    total = grams.sum(axis=0)
-    units = np.sqrt(np.diag(total) / max(agent.rewards, 1))
-    units[units == 0.0] = 1.0
-    inside = watch.basis[len(units) - watch.rank :] / units
-    axes = np.linalg.qr(inside.T)[0]  # of the contexts' span, features in their own units
-    needed = SHARE / max(int((~agent.dropped).sum()), 1)
+    """Each arm's smallest share, as the policy found or would find it now."""
+    needed, shares, directions = watch.measured(model, agent.dropped)
     reports = []
     explored = (watch.explored | watch.explores) & ~agent.dropped
     for arm, name in enumerate(agent.arm_names):
-        share, weakest = _smallest_share(axes, grams[arm], total, units)
+        share, weakest = float(shares[arm]), directions[arm]
         order = np.argsort(-np.abs(weakest), kind="stable")
         missing = (needed - share) * agent.rewards / (1.0 - needed)
         reports.append(
             ArmDiversity(
                 name=name,
-                pulls=int(pulls[arm]),
+                pulls=int(model.pulls[arm]),
                 min_eigenvalue=share,
                 threshold=needed,
                 samples_needed=max(math.ceil(missing), 0) if agent.rewards else None,
@@ -238,22 +218,6 @@ def _share_reports(agent: Reported, watch: ArmWatch, model: Any) -> tuple[ArmDiv
             )
         )
     return tuple(reports)
-
-
-def _smallest_share(
-    axes: FloatArray, gram: FloatArray, total: FloatArray, units: FloatArray
-) -> tuple[float, FloatArray]:
-    """The smallest share of all samples in any direction, and the direction."""
-    scale = np.outer(units, units)
-    own, everything = (axes.T @ (each / scale) @ axes for each in (gram, total))
-    first = np.zeros(len(units))
-    first[0] = 1.0
-    if not len(own) or not everything.any():
-        return 0.0, first
-    values, directions = eigh(own, everything + 1e-12 * np.trace(everything) * np.eye(len(own)))
-    weakest = axes @ directions[:, 0]
-    weakest /= np.linalg.norm(weakest)
-    return float(np.clip(values[0], 0.0, 1.0)), weakest
 
 
 def _watched_model(agent: Reported, watch: Watch | None) -> Any:

@@ -9,7 +9,7 @@ round. When the span of all contexts grows, a statistic that can fall loses its 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,13 @@ EARLY = 1.0 - 1e-9
 
 class Watch(Record):
     """What the test knows. Rounds are counted in rewards."""
+
+    #: Whether ``basis`` is kept.
+    follows_span: ClassVar[bool] = True
+    #: What is measured of an arm's samples, in words.
+    measure: ClassVar[str] = "smallest eigenvalue"
+    #: The round of the last look at all arms, where there are such rounds.
+    last_look: int | None = None
 
     #: What the policy says of the test, and the samples that are tested.
     options: Any = part(shared=True)

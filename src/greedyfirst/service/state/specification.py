@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from greedyfirst.agent import Agent
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies import Policy
-from greedyfirst.policies.description import as_in_release_0_1
+from greedyfirst.policies.description import as_in_release_0_1, as_stored
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.state import ranges
 from greedyfirst.service.state.answers import LEAVE_OPEN, AnswerName
@@ -226,11 +226,11 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def made_policy(self) -> Policy:
         """The policy itself, answering alarms as ``on_alarm`` says.
 
-        A log of release 0.1 may leave options out: they are those of that release.
+        A log of release 0.1 may leave options out: they are those of that release. Logs that name
+        no rule have the first.
         """
-        return self._answering(
-            PolicyDescription(**as_in_release_0_1(msgspec.to_builtins(self.policy)))
-        )
+        stored = as_stored(as_in_release_0_1(msgspec.to_builtins(self.policy)))
+        return self._answering(PolicyDescription(**stored))
 
     def made_agent(self, seed: int, encoding: Features) -> Agent:
         """The agent before its first decision, with these features."""
@@ -240,7 +240,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """The same of the control share's policy; None where there is none."""
         if self.control is None or self.control.policy is None:
             return None
-        return self._agent(self.control.policy.made(), seed, encoding)
+        stored = as_stored(msgspec.to_builtins(self.control.policy))
+        return self._agent(PolicyDescription(**stored).made(), seed, encoding)
 
     def _agent(self, policy: Policy, seed: int, encoding: Features) -> Agent:
         feature_names = encoding.schema().feature_names
