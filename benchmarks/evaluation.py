@@ -1,11 +1,12 @@
 """What logs prove, where the truth is known: a shop's two policies, and simulated logs.
 
-    python benchmarks/evaluation.py [--runs 2000] [--only shop|estimators|arms]
+    python benchmarks/evaluation.py [--runs 2000] [--only shop|estimators|learned|arms]
 
 "shop": the value of the shop's Thompson sampling policy by its random log, and by its own
 (`../shared/data/logged`). "estimators": coverage of the 95 % intervals of `evaluate`, on logs of
-1000 decisions. "arms": coverage of "each arm for everyone" on logs of 1000 decisions of policies
-that learn, beside the plain mean of the same scores, which is not normal, and the mean reward of
+1000 decisions. "learned": bias and coverage of the direct method for the same arm for everyone, on
+logs of policies that learn; its model is right there. "arms": coverage of "each arm for everyone"
+on such logs, beside the plain mean of the same scores, which is not normal, and the mean reward of
 the decisions that took the arm.
 """
 
@@ -22,12 +23,14 @@ from greedyfirst.evaluation import (
     ESTIMATORS,
     Estimate,
     LoggedData,
+    always,
     arm_values,
     evaluate,
     in_control,
     shares_of,
 )
 from greedyfirst.evaluation.adaptive_weights import arm_scores, arm_weights
+from greedyfirst.evaluation.estimators import DIRECT
 from greedyfirst.tables import read_table
 from greedyfirst.validation import FloatArray
 
@@ -131,6 +134,25 @@ def played(name: str, effects: FloatArray, seed: int) -> LoggedData:
     )
 
 
+def learned(runs: int) -> None:
+    """The direct method on logs of policies that learn: each arm's bias, and coverage."""
+    print("| setting | policy | arm | bias | ± (95 %) | covered |\n|" + "---|" * 6)
+    for setting, effects in SETTINGS.items():
+        for name in POLICIES:
+            errors, covered = np.zeros((runs, 3)), np.zeros((runs, 3), np.bool_)
+            for seed in range(runs):
+                log = played(name, effects, seed)
+                for arm, arm_name in enumerate(NAMES):
+                    made = evaluate(log, always(log, arm_name)).estimates[DIRECT]
+                    errors[seed, arm] = made.value - effects[arm, 0]
+                    covered[seed, arm] = made.low <= effects[arm, 0] <= made.high
+            half_widths = 1.96 * errors.std(axis=0, ddof=1) / runs**0.5
+            for arm, arm_name in enumerate(NAMES):
+                cells = f"{errors[:, arm].mean():+.3f} | {half_widths[arm]:.3f}"
+                share = f"{100 * covered[:, arm].mean():.1f} %"
+                print(f"| {setting} | {name} | {arm_name} | {cells} | {share} |", flush=True)
+
+
 def arms(runs: int) -> None:
     """Coverage of "each arm for everyone" on logs of policies that learn."""
     print(
@@ -159,7 +181,12 @@ def arms(runs: int) -> None:
             print(f" {100 * refused:.0f} % | {np.median(widths):.3f} |", flush=True)
 
 
-PARTS: dict[str, Callable[[int], None]] = {"shop": shop, "estimators": estimators, "arms": arms}
+PARTS: dict[str, Callable[[int], None]] = {
+    "shop": shop,
+    "estimators": estimators,
+    "learned": learned,
+    "arms": arms,
+}
 
 
 def main() -> None:
