@@ -4,8 +4,8 @@
 
 "shop": the value of the shop's Thompson sampling policy by its random log, and by its own
 (`../shared/data/logged`). "estimators": coverage of the 95 % intervals of `evaluate`, on logs of
-1000 decisions. "learned": bias and coverage of the direct method for the same arm for everyone, on
-logs of policies that learn; its model is right there. "arms": coverage of "each arm for everyone"
+1000 decisions. "learned": bias and coverage of `evaluate` for the same arm for everyone, on logs of
+policies that learn; the reward model is right there. "arms": coverage of "each arm for everyone"
 on such logs, beside the plain mean of the same scores, which is not normal, and the mean reward of
 the decisions that took the arm.
 """
@@ -30,7 +30,6 @@ from greedyfirst.evaluation import (
     shares_of,
 )
 from greedyfirst.evaluation.adaptive_weights import arm_scores, arm_weights
-from greedyfirst.evaluation.estimators import DIRECT
 from greedyfirst.tables import read_table
 from greedyfirst.validation import FloatArray
 
@@ -135,22 +134,34 @@ def played(name: str, effects: FloatArray, seed: int) -> LoggedData:
 
 
 def learned(runs: int) -> None:
-    """The direct method on logs of policies that learn: each arm's bias, and coverage."""
-    print("| setting | policy | arm | bias | ± (95 %) | covered |\n|" + "---|" * 6)
+    """Each arm for everyone on logs of policies that learn, where the reward model is right."""
+    print("| setting | policy | arm | estimator | given | bias | ± (95 %) | covered |")
+    print("|" + "---|" * 8)
     for setting, effects in SETTINGS.items():
         for name in POLICIES:
-            errors, covered = np.zeros((runs, 3)), np.zeros((runs, 3), np.bool_)
+            found: dict[tuple[str, str], list[Estimate]] = {
+                (arm, estimator): [] for arm in NAMES for estimator in ESTIMATORS
+            }
             for seed in range(runs):
                 log = played(name, effects, seed)
-                for arm, arm_name in enumerate(NAMES):
-                    made = evaluate(log, always(log, arm_name)).estimates[DIRECT]
-                    errors[seed, arm] = made.value - effects[arm, 0]
-                    covered[seed, arm] = made.low <= effects[arm, 0] <= made.high
-            half_widths = 1.96 * errors.std(axis=0, ddof=1) / runs**0.5
-            for arm, arm_name in enumerate(NAMES):
-                cells = f"{errors[:, arm].mean():+.3f} | {half_widths[arm]:.3f}"
-                share = f"{100 * covered[:, arm].mean():.1f} %"
-                print(f"| {setting} | {name} | {arm_name} | {cells} | {share} |", flush=True)
+                for arm in NAMES:
+                    for estimator, made in evaluate(log, always(log, arm)).estimates.items():
+                        found[arm, estimator].append(made)
+            for (arm, estimator), all_made in found.items():
+                truth = effects[NAMES.index(arm), 0]
+                print(f"| {setting} | {name} | {arm} | {estimator} |", end="")
+                print(f" {_against(truth, all_made, runs)} |", flush=True)
+
+
+def _against(truth: float, made: list[Estimate], runs: int) -> str:
+    """How often an estimate was given, its bias, and how often its interval held the truth."""
+    if len(made) < 2:
+        return f"{len(made) / runs:.0%} | | | "
+    errors = np.array([each.value for each in made]) - truth
+    half_width = 1.96 * errors.std(ddof=1) / len(made) ** 0.5
+    covered = np.mean([each.low <= truth <= each.high for each in made])
+    bias = f"{errors.mean():+.3f} | {half_width:.3f}"
+    return f"{len(made) / runs:.0%} | {bias} | {100 * covered:.1f} %"
 
 
 def arms(runs: int) -> None:

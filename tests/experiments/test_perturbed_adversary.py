@@ -82,7 +82,7 @@ def stuck(monkeypatch, initial_pulls, parameters, n_instances):
 
 
 def test_greedy_stays_with_the_worse_arm_as_often_as_computed(monkeypatch):
-    """False alarms: 1 %; fixed seed. Who stays for 1000 rounds stays for ever, as good as surely."""
+    """False alarms: 1 %; fixed seed. Who stays 1000 rounds stays for ever, nearly surely."""
     count, drift, _ = stuck(monkeypatch, 0, [[0.5, 0.0, 0.0], [0.2, 0.4, 0.1]], 400)
     chance = float(chance_from_zero(np.array([drift]))[0])
     assert 0.1 < chance < 0.45

@@ -13,7 +13,8 @@ staying with the worse arm, which is the arms' gap there times the chance P to s
 
 - Greedy after m first pulls of each arm, the warm start of Kannan et al., stays with the worse arm
   while its mean is above that of the better one, which no longer changes. With the gap
-  :math:`u\sigma/\sqrt m`, and means that move like a Brownian motion in 1/n, that is
+  :math:`u\sigma/\sqrt m`, and a mean that moves like a Brownian motion in 1/n, which leaves
+  earlier, that is
 
   .. math:: P = \int_0^\infty (2\Phi(w) - 1)\,\varphi(u + w)\,dw .
 
@@ -125,10 +126,10 @@ class PerturbedAdversary:
 def experiment(name: str, *, initial_pulls: int) -> Experiment:
     """Greedy at each size of the perturbation."""
     labels = {f"Greedy, ρ = {rho:g}": rho for rho in PERTURBATIONS}
-    start = f"{initial_pulls} first pulls of each arm" if initial_pulls else "estimates of 0"
+    start = f"{initial_pulls} first pulls of each arm" if initial_pulls else "no first pulls"
     return Experiment(
         name=name,
-        title=f"An adversary's contexts plus N(0, ρ²I): Greedy from {start}",
+        title=f"Perturbed contexts of an adversary, {start}",
         problem={
             label: PerturbedAdversary(perturbation=rho, initial_pulls=initial_pulls)
             for label, rho in labels.items()
