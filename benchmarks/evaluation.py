@@ -129,7 +129,12 @@ def played(name: str, effects: FloatArray, seed: int) -> LoggedData:
         agent.update(row, int(arms[i]), float(reward))
     rewards = (rows * effects[arms]).sum(axis=1) + noise
     return LoggedData(
-        contexts=rows, arms=arms, rewards=rewards, arm_names=NAMES, all_propensities=chances
+        contexts=rows,
+        arms=arms,
+        rewards=rewards,
+        propensities=chances[np.arange(DECISIONS), arms],
+        arm_names=NAMES,
+        all_propensities=chances,
     )
 
 
