@@ -1,11 +1,12 @@
 """What logs prove, where the truth is known: a shop's two policies, and simulated logs.
 
-    python benchmarks/evaluation.py [--runs 2000] [--only shop|estimators|arms]
+    python benchmarks/evaluation.py [--runs 2000] [--only shop|estimators|learned|arms]
 
 "shop": the value of the shop's Thompson sampling policy by its random log, and by its own
 (`../shared/data/logged`). "estimators": coverage of the 95 % intervals of `evaluate`, on logs of
-1000 decisions. "arms": coverage of "each arm for everyone" on logs of 1000 decisions of policies
-that learn, beside the plain mean of the same scores, which is not normal, and the mean reward of
+1000 decisions. "learned": bias and coverage of `evaluate` for the same arm for everyone, on logs of
+policies that learn; the reward model is right there. "arms": coverage of "each arm for everyone"
+on such logs, beside the plain mean of the same scores, which is not normal, and the mean reward of
 the decisions that took the arm.
 """
 
@@ -22,6 +23,7 @@ from greedyfirst.evaluation import (
     ESTIMATORS,
     Estimate,
     LoggedData,
+    always,
     arm_values,
     evaluate,
     in_control,
@@ -127,8 +129,44 @@ def played(name: str, effects: FloatArray, seed: int) -> LoggedData:
         agent.update(row, int(arms[i]), float(reward))
     rewards = (rows * effects[arms]).sum(axis=1) + noise
     return LoggedData(
-        contexts=rows, arms=arms, rewards=rewards, arm_names=NAMES, all_propensities=chances
+        contexts=rows,
+        arms=arms,
+        rewards=rewards,
+        propensities=chances[np.arange(DECISIONS), arms],
+        arm_names=NAMES,
+        all_propensities=chances,
     )
+
+
+def learned(runs: int) -> None:
+    """Each arm for everyone on logs of policies that learn, where the reward model is right."""
+    print("| setting | policy | arm | estimator | given | bias | ± (95 %) | covered |")
+    print("|" + "---|" * 8)
+    for setting, effects in SETTINGS.items():
+        for name in POLICIES:
+            found: dict[tuple[str, str], list[Estimate]] = {
+                (arm, estimator): [] for arm in NAMES for estimator in ESTIMATORS
+            }
+            for seed in range(runs):
+                log = played(name, effects, seed)
+                for arm in NAMES:
+                    for estimator, made in evaluate(log, always(log, arm)).estimates.items():
+                        found[arm, estimator].append(made)
+            for (arm, estimator), all_made in found.items():
+                truth = effects[NAMES.index(arm), 0]
+                print(f"| {setting} | {name} | {arm} | {estimator} |", end="")
+                print(f" {_against(truth, all_made, runs)} |", flush=True)
+
+
+def _against(truth: float, made: list[Estimate], runs: int) -> str:
+    """How often an estimate was given, its bias, and how often its interval held the truth."""
+    if len(made) < 2:
+        return f"{len(made) / runs:.0%} | | | "
+    errors = np.array([each.value for each in made]) - truth
+    half_width = 1.96 * errors.std(ddof=1) / len(made) ** 0.5
+    covered = np.mean([each.low <= truth <= each.high for each in made])
+    bias = f"{errors.mean():+.3f} | {half_width:.3f}"
+    return f"{len(made) / runs:.0%} | {bias} | {100 * covered:.1f} %"
 
 
 def arms(runs: int) -> None:
@@ -159,7 +197,12 @@ def arms(runs: int) -> None:
             print(f" {100 * refused:.0f} % | {np.median(widths):.3f} |", flush=True)
 
 
-PARTS: dict[str, Callable[[int], None]] = {"shop": shop, "estimators": estimators, "arms": arms}
+PARTS: dict[str, Callable[[int], None]] = {
+    "shop": shop,
+    "estimators": estimators,
+    "learned": learned,
+    "arms": arms,
+}
 
 
 def main() -> None:

@@ -6,11 +6,13 @@ A log has contexts :math:`x_i`, arms :math:`a_i` taken with probability :math:`p
 :math:`\hat q(x, \pi) = \sum_a\pi(a|x)\hat q(x, a)`:
 
 =================== ===========================================================================
-direct method       mean of :math:`\hat q(x_i, \pi)`; right if the reward model is
+direct method       mean of :math:`\hat q(x_i, \pi)`; right if the reward model is, and no policy
+                    learned while the log was made: who leaves an arm after bad luck keeps
+                    :math:`\hat q` low
 inverse propensity  mean of :math:`w_ir_i`; right if propensities are, and all arms have support
 self-normalised     :math:`\sum w_ir_i/\sum w_i`; the same, steadier, with a small bias
 doubly robust       mean of :math:`\hat q(x_i, \pi) + w_i(r_i - \hat q(x_i, a_i))`; right if
-                    either is
+                    either of the first two is
 =================== ===========================================================================
 
 Each returns the estimate and every row's influence on it: their standard deviation over

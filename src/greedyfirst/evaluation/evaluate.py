@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 NO_PROPENSITIES = (
     "The log has no propensities, so only the direct method is given. It is right only where its "
-    "linear model of the rewards is, and where the log tried each arm on all kinds of contexts."
+    "linear model of the rewards is, where the log tried each arm on all kinds of contexts, and "
+    "where no policy learned while the log was made."
 )
 
 

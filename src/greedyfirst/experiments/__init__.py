@@ -12,6 +12,8 @@ from greedyfirst.experiments import (
     figure3,
     figure4,
     more_arms,
+    never_best,
+    perturbed_adversary,
     sensitivity,
     warfarin,
 )
@@ -84,7 +86,7 @@ EXPERIMENTS: dict[str, Figure] = {
     experiment.name: experiment
     for figure in (
         *(example1, figure2, figure3, figure4, more_arms, sensitivity),
-        *(explore_then_exploit, warfarin),
+        *(explore_then_exploit, warfarin, perturbed_adversary, never_best),
     )
     for experiment in figure.EXPERIMENTS
 }

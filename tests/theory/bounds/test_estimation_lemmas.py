@@ -81,22 +81,28 @@ def logistic_sample(rng, n, d, beta):
 
 
 def test_lemma_10_holds_sample_by_sample():
-    """No chance involved: where the noise is at most θ·m_θ, the estimate's error is bounded."""
+    """No chance involved: where the noise is at most θ·m_θ·λ_min, the error is bounded."""
     rng = np.random.default_rng(5)
     said = 0
     for _ in range(200):
         beta = rng.normal(size=2)
         beta *= rng.uniform(0, 1) / np.linalg.norm(beta)
         x, means, y = logistic_sample(rng, 1000, 2, beta)
-        noise = float(np.linalg.norm(np.linalg.solve(x.T @ x, x.T @ (y - means))))
-        bound = generalized_error_bound(**LOGISTIC, least_squares_noise=noise, radius=0.6)
+        noise = x.T @ (y - means)
+        bound = generalized_error_bound(
+            **LOGISTIC,
+            noise_sum=float(np.linalg.norm(noise)),
+            eigenvalue=np.linalg.eigvalsh(x.T @ x)[0],
+            radius=0.6,
+        )
         if math.isinf(bound):
             continue
         estimate = sm.Logit(y, x).fit(disp=0).params
         error = np.linalg.norm(estimate - beta)
         assert error <= bound <= 0.6
-        # Nor is the error below what the steepest slope, 1/4, allows.
-        assert error >= noise / 0.25 * (1 - 1e-6)
+        # Nor is the error below what the steepest slope, 1/4, and λ_max allow.
+        largest = np.linalg.eigvalsh(x.T @ x)[-1]
+        assert error >= np.linalg.norm(noise) / (0.25 * largest) * (1 - 1e-6)
         said += 1
     assert said > 100
 
@@ -104,14 +110,24 @@ def test_lemma_10_holds_sample_by_sample():
 def test_lemma_10_by_hand():
     """θ = 0.5, x_max = b_max = 1: m_θ is the logistic slope at 1.5."""
     slope = math.exp(-1.5) / (1 + math.exp(-1.5)) ** 2
-    bound = generalized_error_bound(**LOGISTIC, least_squares_noise=0.05, radius=0.5)
+    bound = generalized_error_bound(**LOGISTIC, noise_sum=2.0, eigenvalue=40.0, radius=0.5)
     assert bound == pytest.approx(0.05 / slope)
-    edge = 0.5 * slope
+    edge = 0.5 * slope * 40
     for noise, says in ((edge * 0.999, True), (edge * 1.001, False)):
-        found = generalized_error_bound(**LOGISTIC, least_squares_noise=noise, radius=0.5)
+        found = generalized_error_bound(**LOGISTIC, noise_sum=noise, eigenvalue=40.0, radius=0.5)
         assert math.isfinite(found) == says
     linear = {"link": "identity", "x_max": 1.0, "b_max": 1.0}
-    assert generalized_error_bound(**linear, least_squares_noise=0.2, radius=0.3) == 0.2
+    assert generalized_error_bound(**linear, noise_sum=2.0, eigenvalue=10.0, radius=0.3) == 0.2
+
+
+@pytest.mark.parametrize("b_max", [0.5, 3.0, 12.0])
+def test_lemma_10_is_sharp_in_one_dimension(b_max):
+    """x = 1 always and β = -b_max: the slopes between β and a lower estimate come near m_θ."""
+    estimate = -b_max - 1e-4
+    noise = Logistic.mean(estimate) - Logistic.mean(-b_max)
+    common = {"link": "logistic", "x_max": 1.0, "b_max": b_max}
+    bound = generalized_error_bound(**common, noise_sum=-noise, eigenvalue=1.0, radius=1.01e-4)
+    assert 1e-4 * (1 - 1e-6) <= bound <= 1e-4 * (1 + 2e-4)
 
 
 def test_corollary_4():
@@ -153,4 +169,6 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match=r"link must be .*Corollary 4 is proved for a canonical"):
         generalized_estimate_failure_probability(link="probit", x_max=1.0, b_max=1.0, **rest)
     with pytest.raises(ValueError, match="radius must be"):
-        generalized_error_bound(**LOGISTIC, least_squares_noise=0.1, radius=0)
+        generalized_error_bound(**LOGISTIC, noise_sum=0.1, eigenvalue=1.0, radius=0)
+    with pytest.raises(ValueError, match=r"eigenvalue must be .* above 0"):
+        generalized_error_bound(**LOGISTIC, noise_sum=0.1, eigenvalue=0, radius=1.0)

@@ -85,7 +85,8 @@ class GreedyFirst(Policy):
     :math:`\min_i \lambda_{\min}(X_i^\top X_i) < \lambda_0t/4` (Algorithm 3). Without λ₀ it is
     estimated at t₀ as :math:`\hat\lambda_0 = \min_i\lambda_{\min}/(2t_0)`, and a zero estimate
     switches at once (Algorithm 5). With a λ₀ that is given, ``carry_over=False``, ``span="full"``
-    and an OLS Bandit it is rate optimal whether or not contexts are diverse (Theorem 3).
+    and an OLS Bandit with enough forced samples it is rate optimal whether or not contexts are
+    diverse (Theorem 3).
     The test is exact and costs almost nothing: see :mod:`greedyfirst.policies.greedy_first.watch`.
 
     Parameters

@@ -73,7 +73,8 @@ def generalized_estimate_failure_probability(
     """Corollary 4: Lemma 5 for the maximum likelihood estimate of a generalised linear model.
 
     The exponent has (χ·m_χ)² for χ², with m_χ the smallest slope of μ on ±(b_max + χ)x_max. That no
-    estimate exists counts as an error of χ.
+    estimate exists counts as an error of χ. By `generalized_error_bound` with θ = χ, such an error
+    with λ_min at least g needs ‖X'ε‖ ≥ χ·m_χ·g, and the proof of Lemma 5 is about this event.
 
     Parameters
     ----------
@@ -107,28 +108,49 @@ def generalized_estimate_failure_probability(
 
 
 def generalized_error_bound(
-    *, link: str, least_squares_noise: float, radius: float, x_max: float, b_max: float
+    *,
+    link: str,
+    noise_sum: float,
+    eigenvalue: float,
+    radius: float,
+    x_max: float,
+    b_max: float,
 ) -> float:
-    r"""Lemma 10: ‖β̂ - β‖ ≤ ‖(X'X)⁻¹X'ε‖/m_θ, where the right side is at most θ.
+    r"""Lemma 10, mended: how far a maximum likelihood estimate is from the truth.
 
-    It is about one sample, not about chances: the error of the maximum likelihood estimate is at
-    most that of least squares by the same noise, divided by a slope.
+    .. math:: \|\hat\beta - \beta\| \le \frac{\|X^\top\varepsilon\|}{m_\theta g}
+              \quad\text{where}\quad \|X^\top\varepsilon\| \le \theta m_\theta g
+              \text{ and } \lambda_{\min}(X^\top X) \ge g .
+
+    It is about one sample, not about chances, for whatever rule chose its rows; the estimate
+    exists there.
 
     Parameters
     ----------
     link
         A canonical link, by name.
-    least_squares_noise
-        ‖(X'X)⁻¹X'ε‖ with ε = y - μ(Xβ).
+    noise_sum
+        ‖X'ε‖, the length of Σ εᵢxᵢ, with ε = y - μ(Xβ).
+    eigenvalue
+        g, what λ_min(X'X) reaches at least.
     radius
-        θ; m_θ is the smallest slope on ±(b_max + θ)x_max.
+        θ; m_θ is the smallest slope of μ on ±(b_max + θ)x_max.
     x_max, b_max
         Bounds of ‖x‖ and ‖β‖.
 
     Returns
     -------
     float
-        The bound; infinite where the noise exceeds θ·m_θ, and the lemma says nothing.
+        The bound; infinite where ‖X'ε‖ exceeds θ·m_θ·g, and the lemma says nothing.
+
+    Departure from the paper
+    ------------------------
+    The paper has ‖(X'X)⁻¹X'ε‖, which may be smaller, for ‖X'ε‖/λ_min(X'X). Its proof takes
+    A S⁻² A ⪰ I from A ⪰ S, with S = X'X and A = Σ μ'xx'/m_θ. That holds if A and S commute, and is
+    false in general, and so is the lemma: with nearly parallel contexts the error can be twice the
+    printed bound. What holds is (β̂ - β)'X'ε ≥ m_θ(β̂ - β)'S(β̂ - β) ≥ m_θ·g·‖β̂ - β‖², for the
+    mean value theorem turns X'ε into m_θ·A(β̂ - β); the left side is at most ‖β̂ - β‖·‖X'ε‖.
+    Corollary 4 and Proposition 1 follow as printed, see `generalized_estimate_failure_probability`.
 
     Examples
     --------
@@ -136,14 +158,16 @@ def generalized_error_bound(
 
     >>> from greedyfirst.theory import generalized_error_bound
     >>> generalized_error_bound(
-    ...     link="identity", least_squares_noise=0.1, radius=0.5, x_max=1.0, b_max=1.0
+    ...     link="identity", noise_sum=1.0, eigenvalue=10.0, radius=0.5, x_max=1.0, b_max=1.0
     ... )
     0.1
     """
-    noise = number("least_squares_noise", least_squares_noise, at_least=0)
+    noise = number("noise_sum", noise_sum, at_least=0)
+    eigenvalue = number("eigenvalue", eigenvalue, above=0)
     radius = number("radius", radius, above=0)
     slope = _slope(link, "Lemma 10", radius, x_max, b_max)
-    return noise / slope if noise <= radius * slope else math.inf
+    bound = noise / eigenvalue / slope
+    return bound if bound <= radius else math.inf
 
 
 def _slope(link: str, result: str, radius: float, x_max: float, b_max: float) -> float:

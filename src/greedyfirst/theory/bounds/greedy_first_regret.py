@@ -52,7 +52,8 @@ def greedy_first_regret(
 
     It is proved for ``GreedyFirst(t0=…, lambda0=…, fallback=OLSBandit(h=…, q=…, warmup="none"),
     warmup="none", span="full", carry_over=False)``: λ₀ is fixed beforehand, λ_min is that of the
-    whole Gram matrix, and the fallback starts afresh. With an estimated λ₀ (Algorithm 5), samples
+    whole Gram matrix, and the fallback starts afresh; it grows like log T if q is at least
+    `OLSBanditInputs.smallest_q`. With an estimated λ₀ (Algorithm 5), samples
     carried over, a pooled span, or without a fallback, which is the default, Greedy-First is
     measured, not proved. The assumptions are 1, 2 and, for OLS Bandit, 4.
 
