@@ -1,9 +1,9 @@
 """The problems on which the policies are compared: each is here once, in one choice of units.
 
-Rewards × 1000, features × 100 and rewards + 100 make no new problem: what learns units decides alike
-in all of them, and tests ask for that as an equality. *Hard* problems are those in which something
-that Figure 2 takes for granted is missing: contexts, features around zero, rewards that are not rare,
-noise that is alike for all. The others are *ordinary*.
+Rewards × 1000, features × 100 and rewards + 100 make no new problem: what learns units decides
+alike in all of them, and tests ask for that as an equality. *Hard* problems are those in which
+something that Figure 2 takes for granted is missing: contexts, features around zero, rewards that
+are not rare, noise that is alike for all. The others are *ordinary*.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
-from tables_of_the_field import tables
 
 from greedyfirst.experiments import figure2
 from greedyfirst.problems import (
@@ -34,6 +33,7 @@ from greedyfirst.problems import (
     WithIntercept,
     measure_regrets,
 )
+from tables_of_the_field import tables
 
 HARD, ORDINARY = "hard", "ordinary"
 HORIZON, LONG = 10_000, 20_000
