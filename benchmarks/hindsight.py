@@ -45,7 +45,7 @@ from greedyfirst.problems import TableProblem
 from greedyfirst.validation import whole_number
 from problems_of_the_field import Entry, is_binary, problems
 from random_problems import random_problems
-from ratios_of_the_field import cross_fitted, geometric_mean, geometric_mean_of_law
+from ratios_of_the_field import cross_fitted
 from report_of_the_field import markdown, picture
 
 SEED = 7
@@ -188,7 +188,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     found.to_csv(arguments.out / f"{stem}.csv", index=False, float_format="%.6g")
     picture(found, arguments.out / f"{stem}.png")
-    print("\n" + markdown(found, geometric_mean_of_law if is_random else geometric_mean))
+    print("\n" + markdown(found, sampled=is_random))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def uneven(
     expected = contexts @ arms.sample(rng).T
     noise = rng.standard_normal(len(contexts))[:, np.newaxis] * sds
     if kind == "by context" and arms.contexts.means:
-        first = contexts[:, arms.contexts.intercept]
+        first = contexts[:, int(arms.contexts.intercept)]
         standard = (first - arms.contexts.means[0]) / arms.contexts.sds[0]
         noise = noise[:, :1] * np.exp(np.clip(standard, -3.0, 3.0))[:, np.newaxis]
     return expected, expected + noise

@@ -50,24 +50,17 @@ def cross_fitted(regrets: Floats) -> Ratios:
     return Ratios((ratios[0] + ratios[1]) / 2, standard_error, (best[0], best[1]))
 
 
-def geometric_mean(ratios: Floats, standard_errors: Floats) -> tuple[float, float]:
-    r"""The geometric mean g over problems, and its standard error for these problems.
+def geometric_mean(ratios: Floats, standard_errors: Floats | None) -> tuple[float, float]:
+    r"""The geometric mean g over n problems, and its standard error.
 
-    .. math:: \mathrm{se}(g) = g\sqrt{\textstyle\sum_j (\mathrm{se}_j/r_j)^2}/n
+    With the ratios' standard errors it says how far g would move with other instances of the same
+    problems; with None, for problems that are a sample, with other problems:
 
-    says how far g would move with other instances of the same n problems.
+    .. math:: g\sqrt{\textstyle\sum_j (\mathrm{se}_j/r_j)^2}/n \qquad\text{or}\qquad
+              g\,\mathrm{sd}(\log r_j)/\sqrt n .
     """
-    mean = float(np.exp(np.log(ratios).mean()))
-    return mean, mean * float(np.sqrt(((standard_errors / ratios) ** 2).sum())) / len(ratios)
-
-
-def geometric_mean_of_law(ratios: Floats) -> tuple[float, float]:
-    r"""The geometric mean g over problems drawn from a law, and its standard error for the law.
-
-    .. math:: \mathrm{se}(g) = g\,\mathrm{sd}(\log r_j)/\sqrt n
-
-    says how far g would move with other problems of the law, and other instances of them.
-    """
-    logs = np.log(ratios)
+    logs, n = np.log(ratios), len(ratios)
     mean = float(np.exp(logs.mean()))
-    return mean, mean * float(logs.std(ddof=1) / np.sqrt(len(logs)))
+    if standard_errors is not None:
+        return mean, mean * float(np.sqrt(((standard_errors / ratios) ** 2).sum())) / n
+    return mean, mean * float(logs.std(ddof=1)) / np.sqrt(n) if n > 1 else np.nan

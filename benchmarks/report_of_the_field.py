@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,28 +10,31 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from greedyfirst.files.pictures import save_picture
+from ratios_of_the_field import geometric_mean
 
-Mean = Callable[[np.ndarray, np.ndarray], tuple[float, float]]
 #: From which ratio on cells are as dark as can be, and from which on their words are white.
 DARKEST, WHITE = 10.0, 4.0
 
 
-def geometric_means(rows: pd.DataFrame, mean: Mean) -> pd.DataFrame:
+def geometric_means(rows: pd.DataFrame, sampled: bool) -> pd.DataFrame:
     """Of each policy over the problems that it played: mean, standard error, number of them."""
-    found = {
-        policy: (*mean(own["ratio"].to_numpy(), own["ratio_se"].to_numpy()), len(own))
-        for policy, own in rows.groupby("policy", sort=False)
-    }
+    found = {}
+    for policy, own in rows.groupby("policy", sort=False):
+        errors = None if sampled else own["ratio_se"].to_numpy()
+        found[policy] = (*geometric_mean(own["ratio"].to_numpy(), errors), len(own))
     return pd.DataFrame.from_dict(found, orient="index", columns=["mean", "error", "problems"])
 
 
-def markdown(rows: pd.DataFrame, mean: Mean) -> str:
-    """Policies by their geometric mean over all problems; with kinds of problems, where several."""
+def markdown(rows: pd.DataFrame, *, sampled: bool) -> str:
+    """Policies by their geometric mean over all problems, and over each kind of several.
+
+    ``sampled``: the problems are drawn at random, and standard errors are for others of their law.
+    """
     kinds = list(dict.fromkeys(rows["kind"]))
-    everything = geometric_means(rows, mean).sort_values("mean")
+    everything = geometric_means(rows, sampled).sort_values("mean")
     columns = {"all": everything}
     if len(kinds) > 1:
-        columns |= {kind: geometric_means(rows[rows["kind"] == kind], mean) for kind in kinds}
+        columns |= {kind: geometric_means(rows[rows["kind"] == kind], sampled) for kind in kinds}
     lines = [
         f"| policy | {' | '.join(columns)} | worst | on | problems |",
         "|---" * (len(columns) + 4) + "|",
