@@ -81,6 +81,7 @@ def picture(rows: pd.DataFrame, path: Path) -> None:
         axes.set_title(
             "Mean regret over the best policy's (1: as good as that); "
             + ", then ".join(f"{kind} problems" for kind in dict.fromkeys(kinds))
+            + "; blank: not played"
         )
         bar = figure.colorbar(drawn, ax=axes, shrink=0.4, ticks=[1, 2, 5, 10])
         bar.ax.set_yticklabels(["1", "2", "5", "10 or more"])
