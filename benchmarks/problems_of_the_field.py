@@ -1,9 +1,10 @@
 """The problems on which the policies are compared: each is here once, in one choice of units.
 
 Rewards × 1000, features × 100 and rewards + 100 make no new problem: what learns units decides
-alike in all of them, and tests ask for that as an equality. *Hard* problems are those in which
-something that Figure 2 takes for granted is missing: contexts, features around zero, rewards that
-are not rare, noise that is alike for all. The others are *ordinary*.
+alike in all of them, and ``tests/policies/test_arm_by_arm.py`` asks for that as an equality. *Hard*
+problems are those in which something that Figure 2 takes for granted is missing: contexts, features
+around zero, rewards that are not rare, noise that is alike for all, the same arms from the first
+step to the last (``changing_arms.py``). The others are *ordinary*.
 """
 
 from __future__ import annotations

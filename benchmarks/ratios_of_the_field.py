@@ -30,9 +30,9 @@ def cross_fitted(regrets: Floats) -> Ratios:
     all. By the delta method the variance of r_p in a half of m instances is that of
     :math:`(R_{ip} - r_pR_{ib})/\bar R_b` over m, the picks taken as given: the policies meet the
     same draws, and the errors that they share cancel. The halves are independent. Where several
-    policies are nearly the best, which one is picked moves all ratios together, which is not in the
-    standard errors: for five policies within 10 % of each other, exponential regrets and 400
-    instances, ratios of repetitions spread up to 1.3 times as much.
+    policies are nearly the best, which one is picked moves all ratios together. That is not in the
+    standard errors: in simulations with four policies within 10 % of each other, exponential
+    regrets and 400 instances, ratios spread up to 1.3 times as much.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def test_picking_the_best_of_equals_is_no_advantage(benchmark) -> None:
     means = regrets.mean(axis=1)
     naive = (means[:, 0] / means.min(axis=1)).mean()
     allowed = 5 * found.std(ddof=1) / math.sqrt(len(found))
-    # E[1/mean of 200] of exponential regrets is 1 + 1/200, besides the luck of picking.
+    # E[1/mean of 200] of exponential regrets is about 1 + 1/200, without any luck of picking.
     assert abs(found.mean() - 1.0 - 1 / 200) < allowed
     assert naive > 1.0 + 1 / 200 + 4 * allowed
 
