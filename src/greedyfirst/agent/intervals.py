@@ -81,7 +81,7 @@ def intervals(
     agent: RunningPolicy, contexts: FloatArray, *, sigma: float | None = None, level: float = 0.95
 ) -> Intervals:
     """The intervals in these contexts (n, d); those of coefficients are in the unit contexts."""
-    model = linear_model(agent)
+    model: Any = linear_model(agent)
     known = sigma is not None
     scale = estimated_sigma(model) if sigma is None else number("sigma", sigma, above=0)
     if hasattr(model, "reference"):
@@ -140,7 +140,7 @@ def intervals_of(
     )
 
 
-def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
+def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge | FirstRidge:
     """The model with the sums of all rows; a ValueError where the policy keeps none."""
     model: Any = getattr(getattr(agent.state, "greedy", agent.state), "model", None)
     if isinstance(model, (LearnedRidge, FirstRidge)):
@@ -151,7 +151,7 @@ def linear_model(agent: RunningPolicy) -> LeastSquares | LearnedRidge:
     raise wrong("policy", agent.policy, "one that keeps linear regressions, for intervals")
 
 
-def estimated_sigma(model: LeastSquares | LearnedRidge) -> float:
+def estimated_sigma(model: LeastSquares | LearnedRidge | FirstRidge) -> float:
     """The noise's scale by the model, infinite while none was seen; a ValueError without one."""
     if isinstance(model, (LearnedRidge, FirstRidge)):
         # No two rewards that differ: nothing is known of the noise.

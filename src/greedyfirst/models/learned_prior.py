@@ -23,8 +23,9 @@ What the prior is comes from the data, so that no unit and no zero of rewards or
 - κ is the one of ``PENALTIES`` that makes the rewards seen likeliest (the evidence of a normal
   prior), and σ² then the likeliest variance of the noise. While rewards are few, all κ are nearly
   as likely: a lognormal guess around ``GUESS``·d decides.
-- The noise of an arm has a scale of its own, drawn towards σ by ``COMMON_ROWS`` rows, and never
-  below σ: an arm whose rewards have all been alike is not therefore certain.
+- The noise of an arm has a scale of its own, drawn towards σ by ``LOUDER_ROWS`` where it is louder,
+  by ``QUIETER_ROWS`` where it is quieter: an arm whose rewards have all been alike is not therefore
+  certain.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ GROWTH = 0.3
 PENALTIES = tuple(10.0 ** (step / 2 - 3) for step in range(10))
 # The guess at κ/d, its natural logarithm's standard deviation, and the nearest of those tried.
 GUESS, DOUBT, FIRST_STEP = 0.02, 1.5, 3
-#: Rows by which an arm's noise is drawn towards that of all arms.
-COMMON_ROWS = 5.0
+#: Rows by which an arm's noise is drawn towards that of all arms: few where it is louder, many where
+#: it is quieter, since an arm whose rewards have all been alike may yet have rare large ones.
+LOUDER_ROWS, QUIETER_ROWS = 5.0, 200.0
 # Added to the pooled Gram matrix, and refined away again: collinear features make it singular.
 # Features far from 0 must not stand for the constant: theirs grow by this factor.
 LOOSENING, REFINEMENTS, AWAY = 1e-7, 4, 1e6
@@ -101,7 +103,6 @@ class LearnedRidge(Record):
     noise_variance: float = number()
     scale: FloatArray = floats("n_arms")
     given: bool = flag()
-    below: float = number()
     #: All rows seen, those at which the prior was learned, and at which it is learned again.
     rewards: int = integer()
     learned_at: int = integer()
@@ -358,13 +359,10 @@ def learn_variances(model: LearnedRidge) -> None:
     unexplained, _ = fit(model, model.penalty)
     model.noise_variance = unexplained / model.rewards
     for arm in range(model.squares.shape[0]):
-        own = COMMON_ROWS * model.noise_variance + model.unexplained[arm]
-        own /= COMMON_ROWS + model.pulls[arm]
-        if own < model.noise_variance:
-            own = model.below * model.noise_variance + model.unexplained[arm]
-            own /= model.below + model.pulls[arm]
-            own = min(own, model.noise_variance)
-        model.scale[arm] = math.sqrt(own)
+        louder = model.unexplained[arm] > model.pulls[arm] * model.noise_variance
+        rows = LOUDER_ROWS if louder else QUIETER_ROWS
+        own = rows * model.noise_variance + model.unexplained[arm]
+        model.scale[arm] = math.sqrt(own / (rows + model.pulls[arm]))
 
 
 @kernel

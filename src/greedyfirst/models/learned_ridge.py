@@ -45,7 +45,6 @@ def init(memory: Memory, n_arms: int, d: int, penalty: float) -> LearnedRidge:
     model = LearnedRidge(memory, centring=about, n_arms=n_arms, d=d)
     model.growth[:] = 1.0
     model.given = penalty > 0.0
-    model.below = 1e12
     model.step = FIRST_STEP
     model.penalty = penalty if model.given else d * PENALTIES[FIRST_STEP]
     model.shape[:] = np.eye(d)

@@ -50,8 +50,9 @@ def learning_ridge(
     memory: Memory, n_arms: int, d: int, rule: int, penalty: float = 0.0
 ) -> LearnedRidge | FirstRidge:
     """The ridge regressions of a rule, whose prior is learned unless a ``penalty`` is given."""
-    made = first_ridge if rule == FIRST_RULE else learned_ridge
-    return made.init(memory, n_arms, d, penalty)
+    if rule == FIRST_RULE:
+        return first_ridge.init(memory, n_arms, d, penalty)
+    return learned_ridge.init(memory, n_arms, d, penalty)
 
 
 def linear_part(model: Any) -> LeastSquares:

@@ -15,6 +15,7 @@ An arm **holds its share** θ in every direction where :math:`G_i + \kappa Q - \
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from greedyfirst.compiling.families import by_record, kernel_for
@@ -31,6 +32,11 @@ from greedyfirst.validation import BoolArray, FloatArray
 #: Where a model does not say when its prior was learned, P₀ is computed again when the rewards have
 #: grown by this share.
 GROWTH = learned_prior.GROWTH
+#: c: how much the benefit of the doubt grows with the logarithm of what an arm lacks. Above 2, so
+#: that an arm comes back whatever its bad luck.
+DOUBT = 2.5
+#: Half of c is reached after so many rounds for each coefficient.
+EARLY = 2.0
 
 
 class Shares(Record):
@@ -39,7 +45,8 @@ class Shares(Record):
     #: ΣG + κQ, and P₀.
     pooled: FloatArray = floats("d", "d")
     inverse: FloatArray = floats("d", "d")
-    #: The rewards at which that was computed, and at which it is computed again.
+    #: How many arms that is of, the rewards at which it was computed, and at which it is again.
+    arms: int = integer()
     looked_at: int = integer()
     look_at: int = integer()
     # Scratch: an arm's precision, a factor, a vector.
@@ -114,11 +121,13 @@ def look(shares: Shares, model: Any, dropped: BoolArray, clock: int) -> None:
     d = pooled.shape[0]
     shares.looked_at = clock
     shares.look_at = clock + 1 + int(GROWTH * clock)
+    shares.arms = 0
     precision(model, -1, shares.factor)
     for i in range(d):
         copy(shares.factor[i], pooled[i])
     for arm in range(dropped.shape[0]):
         if not dropped[arm]:
+            shares.arms += 1
             precision(model, arm, matrix)
             for i in range(d):
                 add_multiple(pooled[i], 1.0, matrix[i])
@@ -127,6 +136,15 @@ def look(shares: Shares, model: Any, dropped: BoolArray, clock: int) -> None:
         for i in range(d):
             for j in range(d):
                 shares.inverse[i, j] = 0.0
+
+
+@inline_kernel
+def doubt(shares: Shares, model: Any, lack: float) -> float:
+    """c·g(log ``lack``), ``lack`` at least 1: the square of an arm's width, in its deviations."""
+    u = math.log(lack)
+    n_arms, d = model.estimate.shape
+    rounds = shares.looked_at / (shares.looked_at + EARLY * n_arms * d)
+    return DOUBT * rounds * (u - math.log(1.0 + u))
 
 
 @kernel

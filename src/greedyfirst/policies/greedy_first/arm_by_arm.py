@@ -1,22 +1,25 @@
 r"""Greedy-First, arm by arm: an arm gets the benefit of the doubt where it has been left.
 
-Let :math:`s_i(x)` be the share that arm i holds of all that is known about people like x
-(:mod:`greedyfirst.models.shares`). The arm's score is
+Let :math:`s_i(x)` be the share that arm i holds of all that is known about people like x, and K the
+arms that are not dropped (:mod:`greedyfirst.models.shares`). The arm's score is
 
-.. math:: x^\top\hat\beta_i + \hat\sigma_i\sqrt{c\,\log^+\frac{\theta}{s_i(x)}}\,
-          \sqrt{x^\top P_ix}, \qquad c = `` ``DOUBT``, :math:`\theta = ` ``SHARE``.
+.. math:: x^\top\hat\beta_i + \hat\sigma_i\sqrt{c_t\,g\Big(\log^+\frac{\theta}{s_i(x)}\Big)}\,
+          \sqrt{x^\top P_ix}, \quad g(u) = u - \log(1 + u), \quad
+          c_t = c\,\frac{t}{t + 2Kd}, \quad \theta = \frac{0.6}{K}, \quad c = 2.5 .
 
 Where an arm holds the share θ it is greedy: its score is its estimate. Where it has been left, by
 bad luck or because it is new, its score rises like :math:`\sqrt{\log t}`, until it is the highest
 for the people whom the arm lacks, so that no arm that may be best is given up for good. An arm that
-is surely worse is tried ever more rarely. There is no draw and no schedule.
+is surely worse is tried ever more rarely. There is no draw and no schedule. While rounds are few to
+the K·d coefficients most of the doubt is not worth its cost, so c_t grows to c.
 
 An arm **starves** while there is a direction in which it holds less than θ. Where none does a
-decision costs what greedy costs: one Cholesky factorisation per arm certifies it, whenever the prior
-is learned. With two arms that is so for good if the contexts are diverse enough that each arm's own
-half has the share θ in every direction, which is the paper's covariate diversity. Without contexts
-:math:`s_i` is the arm's part of all rewards, and the rule is MOSS (Audibert and Bubeck 2009; at any
-time, Degenne and Perchet 2016) with θ in the place of 1/K.
+decision costs what greedy costs: one Cholesky factorisation per arm certifies it, whenever the
+prior is learned. With two arms that is so for good if the contexts are diverse enough that each
+arm's own half has the share θ in every direction, which is the paper's covariate diversity. Without
+contexts :math:`s_i` is the arm's part of all rewards, and the rule is MOSS (Audibert and Bubeck
+2009; at any time, Degenne and Perchet 2016) with 0.6/K in the place of 1/K. The theory page on this
+rule says what is proved.
 """
 
 from __future__ import annotations
@@ -29,7 +32,16 @@ from scipy.linalg import eigh
 
 from greedyfirst.compiling.families import Family
 from greedyfirst.compiling.kernels import inline_kernel, kernel
-from greedyfirst.compiling.records import Memory, Record, flag, flags, floats, integers, part
+from greedyfirst.compiling.records import (
+    Memory,
+    Record,
+    flag,
+    flags,
+    floats,
+    integers,
+    number,
+    part,
+)
 from greedyfirst.compiling.routines import routine
 from greedyfirst.models import posterior, shares
 from greedyfirst.models.linear_part import linear_part
@@ -41,10 +53,16 @@ from greedyfirst.policies.greedy_first.watch import Watch, raise_alarm
 from greedyfirst.policies.selection import Scores
 from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
-#: θ: an arm that holds this share of all that is known, in every direction, is greedy.
-SHARE = 0.1
-#: c: how much the benefit of the doubt grows with the logarithm of what an arm lacks.
-DOUBT = 2.5
+#: θ·K: an arm that holds this part of an equal share, in every direction, is greedy.
+SHARE = 0.6
+
+
+class Measured(NamedTuple):
+    """The share that an arm needs in every direction, and what each arm has in its weakest one."""
+
+    needed: float
+    shares: FloatArray  # (n_arms,)
+    directions: FloatArray  # (n_arms, d), of length 1, weights of features in their own units
 
 
 class ArmWatch(Watch):
@@ -58,13 +76,19 @@ class ArmWatch(Watch):
     # Scratch: whose scores the last decision raised.
     raised: BoolArray = flags("n_arms")
 
+    @property
+    def last_look(self) -> int:
+        """The round at which arms were looked at last; 0 before the first look."""
+        raise NotImplementedError
 
-class Measured(NamedTuple):
-    """The share that an arm needs in every direction, and what each arm has in its weakest one."""
+    @property
+    def next_look(self) -> int:
+        """The round at which they are looked at again, if the prior is not learned before."""
+        raise NotImplementedError
 
-    needed: float
-    shares: FloatArray  # (n_arms,)
-    directions: FloatArray  # (n_arms, d), of length 1, weights of features in their own units
+    def measured(self, model: Any, dropped: BoolArray) -> Measured:
+        """What each arm has in its weakest direction."""
+        raise NotImplementedError
 
 
 class ShareWatch(ArmWatch):
@@ -76,7 +100,8 @@ class ShareWatch(ArmWatch):
     #: The model of which shares are taken, and what all arms know together.
     model: Any = part(shared=True)
     shares: Shares = part()
-    #: Whether any arm may be raised.
+    #: θ, and whether any arm may be raised.
+    share: float = number()
     raises: bool = flag()
 
     @property
@@ -101,14 +126,14 @@ class ShareWatch(ArmWatch):
         directions = np.array([vectors[:, 0] for _, vectors in found])
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         shares = np.array([values[0] for values, _ in found]).clip(0.0, 1.0)
-        return Measured(float(self.options.share), shares, directions)
+        return Measured(SHARE / max(int((~dropped).sum()), 1), shares, directions)
 
 
 class ArmByArmState(Record):
     """The greedy policy's state, and the watch over the arms."""
 
     greedy: Any = part()
-    watch: ArmWatch = part()
+    watch: Any = part()
     #: The greedy state's own.
     scores: Scores = part(shared=True)
     # Scratch: eligible arms that have not been dropped.
@@ -137,8 +162,6 @@ class ArmByArm(Family):
             d=n_features,
         )
         watch.begin(watched)
-        if hasattr(greedy.model, "below"):
-            greedy.model.below = policy.test.below
         watched.starving[:] = True
         watched.explored[:] = policy.explores_arms
         return ArmByArmState(
@@ -177,25 +200,15 @@ class ArmByArm(Family):
 @kernel
 def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> None:
     """Give the arms that may be explored the benefit of the doubt."""
-    model, options = watched.model, watched.options
+    model = watched.model
     by_all = posterior.form(model, watched.shares.inverse, context)
-    share = 1.0 if watched.explores else options.share
+    share = 1.0 if watched.explores else watched.share
     for arm in range(scores.value.shape[0]):
         raised = False
         if watched.explores or (watched.starving[arm] and watched.explored[arm]):
             variance = posterior.variance(model, arm, context)
             if share * variance > by_all > 0.0:
-                u = math.log(share * variance / by_all)
-                if options.form == 1.0:
-                    u -= math.log(1.0 + u)
-                elif options.form == 2.0:
-                    u = u * u / (2.0 + u)
-                elif options.form == 3.0:
-                    u += math.log(1.0 + u)
-                size = options.early * watched.starving.shape[0] * context.shape[0]
-                doubt = options.doubt * u
-                if size > 0.0:
-                    doubt *= watched.clock / (watched.clock + size)
+                doubt = shares.doubt(watched.shares, model, share * variance / by_all)
                 scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(doubt * variance)
                 raised = True
         watched.raised[arm] = raised
@@ -205,9 +218,10 @@ def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> No
 def look(watched: ShareWatch) -> None:
     """Find out which arms starve; an alarm for each that does so newly, once tests have begun."""
     shares.look(watched.shares, watched.model, watched.dropped, watched.clock)
+    watched.share = SHARE / watched.shares.arms
     for arm in range(watched.starving.shape[0]):
         starved = watched.starving[arm]
-        starves = not shares.holds_share(watched.shares, watched.model, arm, watched.options.share)
+        starves = not shares.holds_share(watched.shares, watched.model, arm, watched.share)
         watched.starving[arm] = starves
         if starved and not starves:
             watched.fed_at[arm] = watched.clock
@@ -225,7 +239,7 @@ def look(watched: ShareWatch) -> None:
 def find_weakest(watched: ShareWatch, arm: int) -> None:
     """The direction in which the arm holds least, in units of what all arms know."""
     known = watched.shares
-    shares.take_excess(known, watched.model, arm, watched.options.share)
+    shares.take_excess(known, watched.model, arm, watched.share)
     smallest_eigenpair(known.matrix, known.factor, watched.weakest[arm])
 
 

@@ -18,7 +18,7 @@ from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.glm_greedy import GLMGreedy
 from greedyfirst.policies.glm_ucb import GLMUCB
 from greedyfirst.policies.greedy import Greedy
-from greedyfirst.policies.greedy_first import arm_by_arm, phases, warm_start, watch
+from greedyfirst.policies.greedy_first import phases, warm_start, watch
 from greedyfirst.policies.greedy_first.answers.answer import ANSWERS
 from greedyfirst.policies.greedy_first.answers.explore import Explore
 from greedyfirst.policies.greedy_first.answers.explore_arm import ExploreArm
@@ -335,13 +335,6 @@ class GreedyFirst(Policy):
         }
         greedy = self.greedy_policy().options(n_arms, n_features)
         if self.arm_by_arm():
-            test |= {
-                "share": arm_by_arm.SHARE,
-                "doubt": arm_by_arm.DOUBT,
-                "form": 0.0,
-                "early": 0.0,
-                "below": 1e12,
-            }
             explores_arms = ANSWERS[answer].explores_arm
             return {
                 "greedy": greedy,

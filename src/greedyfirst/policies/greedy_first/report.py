@@ -176,7 +176,7 @@ def report(agent: Reported) -> DiversityReport:
         culprit=None if watch.culprit < 0 else agent.arm_names[watch.culprit],
         eigenvalue_computations=watch.eigenvalue_computations,
         measure=watch.measure,
-        looked_at=watch.last_look or None,
+        looked_at=(watch.last_look or None) if isinstance(watch, ArmWatch) else None,
     )
 
 

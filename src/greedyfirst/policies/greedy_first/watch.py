@@ -47,8 +47,6 @@ class Watch(Record):
     follows_span: ClassVar[bool] = True
     #: What is measured of an arm's samples, in words.
     measure: ClassVar[str] = "smallest eigenvalue"
-    #: The round of the last look at all arms, where there are such rounds.
-    last_look: int | None = None
 
     #: What the policy says of the test, and the samples that are tested.
     options: Any = part(shared=True)
