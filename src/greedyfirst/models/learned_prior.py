@@ -25,7 +25,8 @@ What the prior is comes from the data, so that no unit and no zero of rewards or
   as likely: a lognormal guess around ``GUESS``·d decides.
 - The noise of an arm has a scale of its own, drawn towards σ by ``LOUDER_ROWS`` where it is louder,
   by ``QUIETER_ROWS`` where it is quieter: an arm whose rewards have all been alike is not therefore
-  certain.
+  certain. For the scale alone the arm's level has a prior worth 1/d of a row: how far its first
+  rewards are from those of all arms may be noise too, so that one bad reward condemns no arm.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ GROWTH = 0.3
 PENALTIES = tuple(10.0 ** (step / 2 - 3) for step in range(10))
 # The guess at κ/d, its natural logarithm's standard deviation, and the nearest of those tried.
 GUESS, DOUBT, FIRST_STEP = 0.02, 1.5, 3
-#: Rows by which an arm's noise is drawn towards that of all arms: few where it is louder, many where
-#: it is quieter, since an arm whose rewards have all been alike may yet have rare large ones.
+#: Rows by which an arm's noise is drawn towards that of all arms: few where it is louder, many
+#: where it is quieter, since an arm whose rewards have all been alike may yet have rare large ones.
 LOUDER_ROWS, QUIETER_ROWS = 5.0, 200.0
 # Added to the pooled Gram matrix, and refined away again: collinear features make it singular.
 # Features far from 0 must not stand for the constant: theirs grow by this factor.
@@ -356,8 +357,9 @@ def learn_variances(model: LearnedRidge) -> None:
     if not model.given:
         climb(model)
         model.penalty = model.reference.shape[0] * PENALTIES[model.step]
-    unexplained, _ = fit(model, model.penalty)
+    unexplained, _ = fit(model, model.penalty, 0.0)
     model.noise_variance = unexplained / model.rewards
+    fit(model, model.penalty, 1.0 / model.reference.shape[0])
     for arm in range(model.squares.shape[0]):
         louder = model.unexplained[arm] > model.pulls[arm] * model.noise_variance
         rows = LOUDER_ROWS if louder else QUIETER_ROWS
@@ -388,20 +390,21 @@ def evidence(model: LearnedRidge, step: int) -> float:
 
     With σ² the likeliest one.
     """
-    unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step])
+    unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step], 0.0)
     doubt = math.log(PENALTIES[step] / GUESS) / DOUBT
     return -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
 
 
 @kernel
-def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
+def fit(model: LearnedRidge, penalty: float, level: float) -> tuple[float, float]:
     """What is left of the rewards' squares under this κ, and Σ log det(I + Q⁻¹G/κ) over the arms.
 
-    By arm the former is in ``unexplained``. In units in which Q has a unit diagonal.
+    By arm the former is in ``unexplained``. In units in which Q has a unit diagonal. An arm's level
+    at the mean context has a prior of ``level`` rows more.
     """
     n_arms, d = model.estimate.shape
     matrix, factor, solution = model.matrix, model.other_matrix, model.gain
-    units, shape = model.units, model.shape
+    units, shape, means = model.units, model.shape, model.means
     squares = left = log_determinant = 0.0
     for arm in range(n_arms):
         squares += model.squares[arm]
@@ -411,7 +414,8 @@ def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
         gram, moment = model.settled_gram[arm], model.moment[arm]
         for i in range(d):
             for j in range(i + 1):
-                matrix[i, j] = (gram[i, j] + penalty * shape[i, j]) / (units[i] * units[j])
+                matrix[i, j] = gram[i, j] + penalty * shape[i, j] + level * means[i] * means[j]
+                matrix[i, j] /= units[i] * units[j]
         if not cholesky(matrix, factor):
             left += model.squares[arm]
             continue

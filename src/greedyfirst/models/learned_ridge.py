@@ -24,6 +24,7 @@ from greedyfirst.models.learned_prior import (
     ALIKE,
     FIRST_STEP,
     GROWTH,
+    LOUDER_ROWS,
     PENALTIES,
     LearnedRidge,
     learn_prior,
@@ -177,6 +178,12 @@ def _noise_scale(model: LearnedRidge, sigma: float) -> float:
 @inline_kernel
 def _arm_scale(model: LearnedRidge, arm: int) -> float:
     return float(model.scale[arm])
+
+
+@kernel_for(posterior.scale_rows, LearnedRidge)
+@inline_kernel
+def _scale_rows(model: LearnedRidge, arm: int) -> float:
+    return float(LOUDER_ROWS + model.pulls[arm])
 
 
 @kernel_for(posterior.penalty, LearnedRidge)
