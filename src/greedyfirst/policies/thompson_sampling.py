@@ -132,6 +132,7 @@ class ThompsonSampling(Policy):
             cls(prior_covariance=correlated, sigma=0.5),
             cls(prior_covariance="auto"),
             cls(prior_covariance="auto", sigma=0.5),
+            cls(prior_covariance="auto", rule=1),
         ]
 
     def learns_prior(self) -> bool:
