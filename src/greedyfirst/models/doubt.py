@@ -6,10 +6,10 @@ r"""The benefit of the doubt: by how many of its deviations an arm's expected re
 u the logarithm of how much the arm lacks. A normal estimate is wrong by more than w deviations with
 a likelihood of :math:`e^{-w^2/2}`: for noise of a known scale :math:`w^2 = q`. The scale of an
 arm's own noise rests on ν rows, so that the likelihood is Student's,
-:math:`(1 + w^2/\nu)^{-\nu/2}`, and w is where it is :math:`e^{-q/2}` (as in the index of Cowan, Honda and Katehakis 2018 for normal
-noise of unknown variance). c is above 2, so that an arm comes back soon enough whatever its bad
-luck. While rounds are few to the K·d coefficients most of the doubt is not worth its cost: q grows
-to its value.
+:math:`(1 + w^2/\nu)^{-\nu/2}`, and w is where it is :math:`e^{-q/2}` (as in the index of Cowan,
+Honda and Katehakis 2018 for normal noise of unknown variance). c is above 2, so that an arm comes
+back soon enough whatever its bad luck. While rounds are few to the K·d coefficients most of the
+doubt is not worth its cost: q grows to its value.
 """
 
 from __future__ import annotations

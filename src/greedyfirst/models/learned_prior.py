@@ -62,6 +62,8 @@ ALIKE = 1e-14
 # The constant is no function of the contexts when it has less than this share of its square, and
 # is one when no more than this is left.
 NO_CONSTANT = 1e-9
+# Growth that is above its bound by a smaller share is rounding: 0/1 rewards often meet it exactly.
+MARGIN = 1e-9
 # A variance that is a smaller share of the mean square is rounding.
 NO_VARIANCE = 1e-13
 
@@ -92,6 +94,9 @@ class LearnedRidge(Record):
     #: The prior: b = level·w, Q, Q⁻¹, the roots of Q's diagonal, and log det Q in these units.
     reference: FloatArray = floats("d")
     level: float = number()
+    direction: FloatArray = floats("d")  # w
+    #: Whether x'w was 1 in every row when the prior was learned, w being no column of its own.
+    fits: bool = flag()
     shape: FloatArray = floats("d", "d")
     shape_inverse: FloatArray = floats("d", "d")
     units: FloatArray = floats("d")
@@ -112,7 +117,6 @@ class LearnedRidge(Record):
     pooled: FloatArray = floats("d", "d")
     # Scratch.
     gain: FloatArray = floats("d")
-    direction: FloatArray = floats("d")
     change: FloatArray = floats("d")
     means: FloatArray = floats("d")
     variances: FloatArray = floats("d")
@@ -171,6 +175,7 @@ def learn_prior(model: LearnedRidge) -> None:
     pool(model)
     if not model.given:
         known = find_constant(model)
+        model.fits = known and model.centring.column < 0
         if centring.plan_origins(model.centring, model.means, model.variances):
             rebase(model)
             pool(model)
