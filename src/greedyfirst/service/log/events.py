@@ -46,9 +46,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     decision_id: str
     policy: str
     arm: str
-    #: "greedy"; "explored" if the arm's score was raised, since it lacks people like this one; "forced"
-    #: (an initial pull or forced sample); "fallback" while all arms are explored; "policy" for policies that
-    #: explore by themselves; "control" if current practice decided.
+    #: "greedy"; "explored" if the arm's score was raised, since it lacks people like this one;
+    #: "forced" (an initial pull or forced sample); "fallback" while all arms are explored; "policy"
+    #: for policies that explore by themselves; "control" if current practice decided.
     mode: Mode | Literal["control"]
     #: Its number among the policy's decisions.
     step: int
