@@ -35,8 +35,8 @@ from greedyfirst.validation import (
 )
 
 #: How a decision was made: "explored" took an arm whose score was raised because it lacks people
-#: like this one, "forced" is an initial pull or a forced sample, "fallback" comes while Greedy-First
-#: explores all arms, "policy" is any decision of a policy that explores by its own rules.
+#: like this one, "forced" is an initial pull or a forced sample, "fallback" comes while
+#: Greedy-First explores all arms, "policy" is any decision of a policy with rules of its own.
 Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
 #: Looked up once: these are asked for in every decision.
