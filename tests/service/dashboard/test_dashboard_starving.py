@@ -151,8 +151,8 @@ def test_a_decision_says_whether_its_arm_was_explored(dose):
     said = "it had the highest score: its expected reward. The score was raised for low by " + by
     words = words_of(dose, f"/decisions/{greedy['decision_id']}")
     assert said in words
-    assert f"Arm Score raised by low {by} The benefit of the doubt" in words
-    assert "It was added to the expected reward" in words
+    assert f"The benefit of the doubt Arm Score raised by low {by} For arms that starve" in words
+    assert "It was added to the expected reward;" in words
     alone = dose.post(asked, json=context | {"eligible_arms": ["low"]}).json()
     assert alone["mode"] == "explored"
     words = words_of(dose, f"/decisions/{alone['decision_id']}")

@@ -132,10 +132,10 @@ def mode_of(policy: PolicyView) -> str:
     explored = [each.arm for each in policy.starving if each.doing == "explored"]
     if policy.mode != "greedy" or not explored:
         return MODES[policy.mode]
-    starve = "starves" if len(explored) == 1 else "starve"
+    starve = "it starves" if len(explored) == 1 else "they starve"
     return (
         f"greedy, and explores {named(explored)}: takes the arm with the highest expected reward, "
-        f"after giving {named(explored)} the benefit of the doubt, while it {starve}"
+        f"after giving {named(explored)} the benefit of the doubt, while {starve}"
     )
 
 
