@@ -93,9 +93,11 @@ def test_its_pages_have_something_to_show(log):
     told_apart = [each for each in found.effects if each.difference and each.difference.sign]
     assert len(told_apart) >= 3
     groups = subgroups(log, question(deployment, "gene variant", last))
+    acted = [entry.event for entry in log.audit("dosing") if entry.kind == "alarmed"]
     changes = kinds.count("resolved") + kinds.count("schema_changed")
+    changes += sum(alarm.answered != "hold" for alarm in acted)
     assert [period.number for period in groups.periods] == list(range(1, changes + 2))
-    assert len(groups.groups) == 9
+    assert len(groups.groups) == 3 * (1 + len(groups.periods))
 
 
 def test_times_are_in_order_and_end_now(log):
