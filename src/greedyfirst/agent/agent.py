@@ -34,9 +34,9 @@ from greedyfirst.validation import (
     wrong,
 )
 
-#: How a decision was made: "explored" took an arm that is explored because it starves, "forced" is
-#: an initial pull or a forced sample, "fallback" comes while Greedy-First explores all arms,
-#: "policy" is any decision of a policy that explores by its own rules.
+#: How a decision was made: "explored" took an arm whose score was raised because it lacks people
+#: like this one, "forced" is an initial pull or a forced sample, "fallback" comes while
+#: Greedy-First explores all arms, "policy" is any decision of a policy with rules of its own.
 Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
 #: Looked up once: these are asked for in every decision.
@@ -263,6 +263,29 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         if raised is None or not raised.any():
             return ()
         return tuple(self.arm_names[arm] for arm in np.flatnonzero(raised & ~self.dropped))
+
+    @property
+    def raised_by(self) -> dict[str, float]:
+        """By how much the last ``choose`` raised the score of each of ``explored_arms``.
+
+        What is added to the arm's expected reward, or with a link to what the link takes: the
+        benefit of the doubt, since the arm lacks people like this one.
+
+        Examples
+        --------
+        >>> from greedyfirst import Agent, GreedyFirst
+        >>> names = ["usual", "rare"]
+        >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, arm_names=names, seed=1)
+        >>> for number in range(40):
+        ...     agent.update([1.0], "rare" if number < 4 else "usual", number % 2, step=0)
+        >>> agent.choose([1.0]), sorted(agent.raised_by), agent.raised_by["rare"] > 0
+        (1, ['rare'], True)
+        """
+        arms, watched = self.explored_arms, self._watch
+        if not arms or not isinstance(watched, ArmWatch):
+            return {}
+        by = dict(zip(self.arm_names, watched.raised_by.tolist(), strict=True))
+        return {arm: by[arm] for arm in arms}
 
     @property
     def propensity(self) -> float:
