@@ -13,11 +13,11 @@ from greedyfirst.agent.contexts import is_table
 from greedyfirst.agent.decision_maker import DecisionMaker
 from greedyfirst.agent.estimates import Estimates
 from greedyfirst.agent.from_logs import FromLogs
-from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
+from greedyfirst.agent.loops import FULL, ONCE, USUAL, contribution_loop, decide_many, learn_many
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.agent.running_policy import Arm
 from greedyfirst.agent.saving import Saving
-from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.calls import compiled, run
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
@@ -162,8 +162,10 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
             self._watch.decided = self.decisions
         bad = self._learn(self._given_work, joins, given, arm, reward)
         if bad:
-            array("context", context, self._shape)
-            number("reward", reward)
+            if bad != FULL:
+                array("context", context, self._shape)
+                number("reward", reward)
+            self._fold(arm)
         if joins == FOREIGN:
             self.foreign += 1
             if step is None and self.decisions == 0:
@@ -205,7 +207,12 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
             steps[:decided] = waiting
         if self._watch is not None:
             self._watch.decided = self.decisions
-        run(self._loop(learn_many), self._work, steps, rows, chosen, values)
+        loop = compiled(self._loop(learn_many), self._work, 0, steps, rows, chosen, values)
+        done = 0
+        while done < len(rows):
+            done = loop(self._given_work, done, steps, rows, chosen, values)
+            if self.noise.kept:
+                self._fold(int(chosen[done - 1]))
         self.joined += decided
         self.foreign += len(rows) - decided
         if known is not None:
