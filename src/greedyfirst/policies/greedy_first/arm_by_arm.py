@@ -247,11 +247,10 @@ def find_weakest(watched: ShareWatch, arm: int) -> None:
     smallest_eigenpair(known.matrix, known.factor, watched.weakest[arm])
 
 
-def look_soon(watched: ArmWatch) -> None:
-    """Look at all arms after the next reward: a person has changed what is done about them."""
+def may_raise(watched: ArmWatch) -> None:
+    """Let arms be raised from now on that a person, or an arm that joins, has changed."""
     if isinstance(watched, ShareWatch):
         watched.raises = True
-        watched.shares.look_at = watched.clock
 
 
 @kernel
