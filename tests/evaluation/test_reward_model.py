@@ -27,7 +27,11 @@ def ridge(log):
     agent.update_many(log.contexts, log.arms, log.rewards)
     model = agent.state.model
     # Days are the constant, and so is the intercept beside them: x'w = 1 has many solutions w.
-    return model.penalty * np.array(model.shape), np.array(model.reference), float(model.noise_variance)
+    return (
+        model.penalty * np.array(model.shape),
+        np.array(model.reference),
+        float(model.noise_variance),
+    )
 
 
 def test_the_shift_is_that_of_a_ridge_regression_with_a_free_level():

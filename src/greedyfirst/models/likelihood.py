@@ -98,6 +98,12 @@ class GeneralizedLinear(Record):
         return np.eye(self.estimate.shape[1])
 
     @property
+    def covariance(self) -> FloatArray:
+        """The inverses (n_arms, d, d), for contexts."""
+        covariance: FloatArray = self.there.T @ self.inverse @ self.there
+        return covariance
+
+    @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d)."""
         return self.linear.gram
