@@ -1,4 +1,4 @@
-"""The ridge about the features' means: against its formula, SciPy and statsmodels; no zero matters."""
+"""The ridge about the features' means: its formula, SciPy and statsmodels; no zero matters."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def table(kind, n, seed):
 def played(policy, contexts, shown, link, seed):
     """Decisions and estimates of an agent that is shown other numbers for these contexts."""
     rng = np.random.default_rng(1000 + seed)
-    n, d = contexts.shape
+    d = contexts.shape[1]
     predictors = contexts @ rng.normal(scale=0.6 if link == "poisson" else 2.0, size=(d, 3))
     rewards = draw_rewards(rng, link, np.clip(predictors, -4.0, 3.0))
     agent = Agent(policy, n_arms=3, n_features=d, seed=5)
@@ -189,7 +189,7 @@ def test_a_new_category_stands_for_the_average_of_the_known_ones():
     rewards = draw_rewards(rng, "logistic", known @ [1.0, -1.0, 0.0, 1.0])
     found = []
     for zero in (0.0, 1000.0):
-        rows = known + [0.0, 0.0, 0.0, zero]
+        rows = known + np.array([0.0, 0.0, 0.0, zero])
         agent = Agent(GLMGreedy(), n_arms=1, n_features=4)
         agent.update_many(rows, np.zeros(300, int), rewards)
         model = agent.state.model
