@@ -96,11 +96,11 @@ def test_it_goes_on_learning_from_the_expansion(tmp_path):
     assert abs(found._model("").estimate - exact._model("").estimate).max() < 0.05 * moved
 
 
-@pytest.mark.parametrize("warmup", ["ridge", "none"])
-def test_an_arm_that_a_direction_separates_has_no_estimate(warmup, tmp_path):
+@pytest.mark.parametrize(("warmup", "rule"), [("ridge", 2), ("ridge", 1), ("none", 2)])
+def test_an_arm_that_a_direction_separates_has_no_estimate(warmup, rule, tmp_path):
     x, arms, rewards = make_rows("logistic", 900)
     rewards[arms == 1] = x[arms == 1, 1] > 0
-    agent = new_agent(warmup=warmup)
+    agent = new_agent(warmup=warmup, rule=rule)
     agent.learn_from(write(tmp_path / "log.parquet", x, arms, rewards))
     model = agent._model("")
     np.testing.assert_array_equal(model.exists, [True, False, True])
@@ -111,8 +111,26 @@ def test_an_arm_that_a_direction_separates_has_no_estimate(warmup, tmp_path):
     own = arms == 1
     z = x[own] @ model.estimate[1]
     gradient = x[own].T @ (rewards[own] - 1 / (1 + np.exp(-z)))
-    penalty = PENALTY * (x[own] ** 2).mean(axis=0) * model.estimate[1]
+    mean = x.mean(axis=0)
+    shape = np.outer(mean, mean) + np.diag(x.var(axis=0))
+    if rule == 1:
+        shape = np.diag((x[own] ** 2).mean(axis=0))
+    penalty = PENALTY * shape @ model.estimate[1]
     np.testing.assert_allclose(gradient, penalty, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("separated", [False, True])
+def test_columns_far_from_0_cost_a_log_no_digits(separated, tmp_path):
+    x, arms, rewards = make_rows("logistic", 900)
+    if separated:
+        rewards[arms == 1] = x[arms == 1, 1] > 0
+    found = []
+    for name, shown in (("plain", x), ("far", x * [1.0, 1e5, 1.0] + [0.0, 1.7e9, 0.0])):
+        agent = new_agent()
+        agent.learn_from(write(tmp_path / f"{name}.parquet", shown, arms, rewards))
+        np.testing.assert_array_equal(agent._model("").exists, [True, not separated, True])
+        found.append(shown @ agent._model("").estimate.T)
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-6)
 
 
 def test_an_arm_without_rows_stays_as_it_is(tmp_path):

@@ -83,7 +83,7 @@ def test_policies(name):
     d, x_max = SIZES[name]
     policies = dict(EXPERIMENTS[name].policies)
     assert policies == {
-        "GLM Greedy": GLMGreedy(link="logistic", initial_pulls=d, memory="exact"),
+        "GLM Greedy": GLMGreedy(link="logistic", initial_pulls=d, memory="exact", rule=1),
         "GLM-UCB": GLMUCB(
             link="logistic",
             x_max=x_max,
@@ -93,6 +93,7 @@ def test_policies(name):
             reward_max=1.0,
             initial_pulls=None,
             memory="exact",
+            rule=1,
         ),
     }
     told = policies["GLM-UCB"].informed(np.array([[0.6, 0.8] + [0.0] * (d - 2), [0.1] * d]))

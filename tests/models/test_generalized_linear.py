@@ -16,7 +16,7 @@ from greedyfirst.compiling.families import entry_for, options_of
 from greedyfirst.compiling.kernels import entry
 from greedyfirst.compiling.records import allocate, copy_record
 from greedyfirst.links.link import find_link
-from greedyfirst.models import generalized_linear
+from greedyfirst.models import centred_likelihood, generalized_linear
 from greedyfirst.models.generalized_linear import WARMUPS
 from greedyfirst.models.likelihood import BLOCK, GeneralizedLinear
 
@@ -50,13 +50,14 @@ class Trace(NamedTuple):
         return int(np.argmax(self.exists)) + 1 if self.exists.any() else None
 
 
-def new_model(link, n_features, *, rows, n_arms=1, window=0):
+def new_model(link, n_features, *, rows, n_arms=1, window=0, rule=2):
     build = partial(
-        generalized_linear.init,
+        centred_likelihood.init,
         n_arms=n_arms,
         d=n_features,
         link=options_of(find_link("link", link)),
         window_rows=window,
+        rule=rule,
     )
     return allocate(build, rows=rows)[1]
 
@@ -70,8 +71,8 @@ def take_in(model, rows, rewards, *, warmup="none", arm=0):
     return trace
 
 
-def follow(link, rows, rewards, *, warmup="none", window=0):
-    model = new_model(link, rows.shape[1], rows=len(rows), window=window)
+def follow(link, rows, rewards, *, warmup="none", window=0, rule=2):
+    model = new_model(link, rows.shape[1], rows=len(rows), window=window, rule=rule)
     return take_in(model, rows, rewards, warmup=warmup)
 
 
@@ -372,7 +373,7 @@ def test_ridge_is_the_documented_maximum_until_there_is_one_without(link):
     rows = rng.uniform(0.5, 1.5, size=(40, 3)) * rng.choice([-1.0, 1.0], size=(40, 3)) * [1, 9, 0.1]
     rows[:25, 2] = rows[:25, 0]
     rewards = draw(rng, link, 0.5 * rows[:, 0])
-    none, ridge = (follow(link, rows, rewards, warmup=each) for each in WARMUPS)
+    none, ridge = (follow(link, rows, rewards, warmup=each, rule=1) for each in WARMUPS)
     assert none.first == ridge.first == first_with_maximum(link, rows, rewards)
     assert 25 < ridge.first < 40
     for n in range(1, ridge.first):
@@ -618,7 +619,7 @@ def test_a_feature_that_starts_near_0_does_not_freeze_the_ridge():
         [[-0.005, -1.0], [1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [0.5, 1.0], [-1.0, -1.0]]
     )
     rewards = np.array([0.0, 0.0, 1.0, 1.0, 2.0, 1.0])
-    trace = follow("poisson", rows, rewards, warmup="ridge")
+    trace = follow("poisson", rows, rewards, warmup="ridge", rule=1)
     want = first_with_maximum("poisson", rows, rewards)
     assert trace.first == want
     for n in range(1, want):

@@ -25,7 +25,8 @@ def test_decisions_and_estimates_are_those_of_another_library(link, warmup, hori
     rng = np.random.default_rng(21)
     contexts = rng.normal(size=(horizon, D))
     rewards = draw_rewards(rng, link, 0.7 * contexts @ rng.normal(size=(D, N_ARMS)))
-    agent = Agent(GLMGreedy(link=link, warmup=warmup), n_arms=N_ARMS, n_features=D, seed=2)
+    policy = GLMGreedy(link=link, warmup=warmup, rule=1)
+    agent = Agent(policy, n_arms=N_ARMS, n_features=D, seed=2)
     reference = ReferenceArms(link, N_ARMS, D, warmup=warmup)
     compared = 0
     for context, row in zip(contexts, rewards, strict=True):

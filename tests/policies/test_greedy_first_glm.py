@@ -222,13 +222,13 @@ def test_a_fallback_is_told_the_true_b_max():
         (
             "fallback",
             "GLMUCB(",
-            "link and memory",
+            "link, memory and rule",
             {"greedy": LOGISTIC, "fallback": GLMUCB(link="probit")},
         ),
         (
             "fallback",
             "GLMGreedy(",
-            "link and memory",
+            "link, memory and rule",
             {"greedy": GLMGreedy(link="poisson"), "fallback": GLMGreedy()},
         ),
         ("fallback", "GLMUCB(", "memory", {"greedy": LOGISTIC, "fallback": GLMUCB(memory=64)}),
@@ -239,11 +239,11 @@ def test_a_fallback_is_told_the_true_b_max():
             "memory",
             {"greedy": GLMGreedy(memory=64), "fallback": GLMGreedy(memory=128)},
         ),
-        ("fallback", "GLMUCB(", "link and memory", {"fallback": GLMUCB()}),
+        ("fallback", "GLMUCB(", "link, memory and rule", {"fallback": GLMUCB()}),
         (
             "fallback",
             "GLMGreedy(",
-            "link and memory",
+            "link, memory and rule",
             {"greedy": Greedy(), "fallback": GLMGreedy()},
         ),
         (

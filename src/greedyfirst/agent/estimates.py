@@ -64,7 +64,7 @@ class Estimates(RunningPolicy):
         rows, many = self._one_or_many(context)
         model = self._model("to explain a decision")
         link = getattr(model, "link", None)
-        spread = getattr(model, "covariance" if link is None else "inverse", None)
+        spread = getattr(model, "covariance", None)
         if spread is None:
             return None
         squares = np.einsum("ni,kij,nj->nk", rows, np.asarray(spread), rows)

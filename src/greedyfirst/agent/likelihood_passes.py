@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from greedyfirst.models.centred_likelihood import CentredLikelihood, learn_from_all
 from greedyfirst.models.generalized_linear import RIDGE
 from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
 from greedyfirst.models.likelihood_sums import LikelihoodSums, own_sums
@@ -33,19 +34,23 @@ Pass = Callable[[FloatArray, bool], LikelihoodSums]
 def fit_log(model: GeneralizedLinear, warmup: int, rows: FloatArray, read_log: Pass) -> None:
     """Fit the arms that have ``rows`` (n_arms,) in the log, and keep the log's expansion.
 
-    Counts, Gram matrices and squares of the model have the log's rows in them already.
+    Counts, Gram matrices, squares and what Q is learned from have the log's rows in them already.
+    All is done in the coordinates of the model's rows.
     """
     seen = rows > 0
-    d = model.estimate.shape[1]
-    points = model.estimate.copy()
+    if isinstance(model, CentredLikelihood):
+        learn_from_all(model, warmup, ~seen)
+        read_log = partial(_read_rows, read_log, model.there)
+    points_before = model.estimate @ model.back
+    points = points_before.copy()
     total = partial(_total, model, read_log)
-    regular = seen & (model.linear.rank == d)
+    regular = seen & _spans(model, total)
     found = regular & _maximise(partial(total, 0.0), points, regular)
     unproved = found & ~model.exists
     if unproved.any():
         found &= ~unproved | _proves_existence(total(0.0, points, True))
     left = seen & ~found
-    points[left] = np.where(model.exists[left, None], model.estimate[left], 0.0)
+    points[left] = np.where(model.exists[left, None], points_before[left], 0.0)
     if left.any():
         _maximise(partial(total, PENALTY), points, left)
     log = read_log(points, False)
@@ -56,8 +61,37 @@ def fit_log(model: GeneralizedLinear, warmup: int, rows: FloatArray, read_log: P
         for arm in np.flatnonzero(arms):
             model.exists[arm] = found[arm]
             if found[arm] or warmup == RIDGE:
-                model.estimate[arm] = points[arm]
+                model.estimate[arm] = points[arm] @ model.there
                 model.inverse[arm] = np.linalg.inv(own.matrix[arm])
+
+
+def _read_rows(
+    read_log: Pass, there: FloatArray, points: FloatArray, squared: bool
+) -> LikelihoodSums:
+    """The log's sums in the coordinates of the model's rows, which ``there`` makes of contexts."""
+    sums = read_log(points @ there, squared)
+    gradient, matrix = sums.gradient @ there.T, there @ sums.matrix @ there.T
+    return LikelihoodSums(value=sums.value, gradient=gradient, matrix=matrix)
+
+
+def _spans(model: GeneralizedLinear, total: Callable[..., LikelihoodSums]) -> BoolArray:
+    """Which arms' rows span everything."""
+    if not isinstance(model, CentredLikelihood):
+        ranks: BoolArray = model.linear.rank == model.estimate.shape[1]
+        return ranks
+    curvature = total(0.0, np.zeros_like(model.estimate), False).matrix
+    return np.array([_inverse(each) is not None for each in curvature])
+
+
+def _inverse(matrix: FloatArray) -> FloatArray | None:
+    """The inverse, if it is more than rounding."""
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    if (np.diagonal(matrix) * np.diagonal(inverse)).max() >= CONDITION:
+        return None
+    return np.asarray(inverse, np.float64)
 
 
 def _total(
@@ -128,12 +162,8 @@ def _proves_existence(sums: LikelihoodSums) -> BoolArray:
     """g'M⁻¹g < 1: no direction separates the arm's rows."""
     proved = np.zeros(len(sums.value), bool)
     for arm, (gradient, matrix) in enumerate(zip(sums.gradient, sums.matrix, strict=True)):
-        try:
-            inverse = np.linalg.inv(matrix)
-        except np.linalg.LinAlgError:
-            continue
-        conditioned = (np.diagonal(matrix) * np.diagonal(inverse)).max() < CONDITION
-        proved[arm] = conditioned and gradient @ inverse @ gradient < CERTAIN
+        inverse = _inverse(matrix)
+        proved[arm] = inverse is not None and gradient @ inverse @ gradient < CERTAIN
     return proved
 
 

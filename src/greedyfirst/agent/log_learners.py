@@ -10,9 +10,14 @@ from greedyfirst.agent import stored_state
 from greedyfirst.agent.loops import Workspace, learn_many
 from greedyfirst.agent.noise_sums import no_noise
 from greedyfirst.compiling.calls import run
-from greedyfirst.compiling.families import member_of
+from greedyfirst.compiling.families import entry_for, member_of
 from greedyfirst.compiling.records import allocate, parts_of
 from greedyfirst.models import adding_sums
+from greedyfirst.models.centred_likelihood import (
+    CentredLikelihood,
+    add_features,
+    take_all_features,
+)
 from greedyfirst.models.generalized_linear import LINEAR_WARMUP
 from greedyfirst.models.likelihood import GeneralizedLinear
 from greedyfirst.models.row_sums import Expected, RowSums
@@ -88,7 +93,7 @@ class PolicyLearner:
 
 
 class LinearPartLearner:
-    """The Gram matrices, counts and ranks beside a likelihood's estimates."""
+    """What a likelihood has beside its estimates: Gram matrices, counts, ranks, the ridge's Q."""
 
     adds_up = True
 
@@ -105,12 +110,18 @@ class LinearPartLearner:
         )
 
     def can_add(self, sums: RowSums) -> bool:
-        """Whether no row has a direction that none had before."""
-        return adding_sums.can_add(self.model.linear, sums)
+        """Whether no row has a direction that none had before, and no feature varies anew."""
+        model = self.model
+        known = not isinstance(model, CentredLikelihood) or adding_sums.features_stay(
+            model.prior, sums
+        )
+        return known and adding_sums.can_add(model.linear, sums)
 
     def add(self, sums: RowSums) -> None:
         """Take in rows by their sums."""
         adding_sums.add(self.model.linear, sums, LINEAR_WARMUP)
+        if isinstance(self.model, CentredLikelihood):
+            add_features(self.model, sums.rows, sums.total.sum(axis=0), sums.gram.sum(axis=0))
 
     def learn_rows(self, rows: LogRows) -> None:
         """Take in one row after the other."""
@@ -118,6 +129,8 @@ class LinearPartLearner:
         adding_sums.add_one_by_one(
             self.model.linear, LINEAR_WARMUP, contexts, rows.arms, rows.rewards
         )
+        if isinstance(self.model, CentredLikelihood):
+            run(entry_for(take_all_features, self.model), self.model, contexts)
 
 
 def fits_likelihood(agent: RunningPolicy) -> bool:

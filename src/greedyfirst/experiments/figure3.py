@@ -33,8 +33,8 @@ def panel(name: str, *, n_features: int, x_max: float) -> Experiment:
             link=LINK,
         ),
         policies={
-            "GLM Greedy": GLMGreedy(link=LINK, initial_pulls=n_features),
-            "GLM-UCB": GLMUCB(link=LINK, x_max=x_max, b_max=None, horizon=HORIZON),
+            "GLM Greedy": GLMGreedy(link=LINK, initial_pulls=n_features, rule=1),
+            "GLM-UCB": GLMUCB(link=LINK, x_max=x_max, b_max=None, horizon=HORIZON, rule=1),
         },
         horizon=HORIZON,
         n_instances=N_INSTANCES,

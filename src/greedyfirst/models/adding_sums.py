@@ -14,6 +14,7 @@ import numpy as np
 from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry
 from greedyfirst.models import first_ridge, gaussian_posterior, learned_prior
+from greedyfirst.models.centred_likelihood import FeaturePrior
 from greedyfirst.models.first_ridge import FirstRidge
 from greedyfirst.models.gaussian_posterior import GaussianPosterior
 from greedyfirst.models.learned_prior import LearnedRidge
@@ -35,7 +36,7 @@ def can_add(model: Any, sums: RowSums, phase: int = 0) -> bool:
     if isinstance(model, FirstRidge):
         return _first_prior_stays(model, sums)
     if isinstance(model, LearnedRidge):
-        return _prior_stays(model, sums) and _features_stay(model, sums)
+        return _prior_stays(model, sums) and (model.given or features_stay(model, sums))
     return isinstance(model, GaussianPosterior)
 
 
@@ -47,10 +48,8 @@ def _prior_stays(model: LearnedRidge, sums: RowSums) -> bool:
     return squares <= learned_prior.GROWTH * model.spread
 
 
-def _features_stay(model: LearnedRidge, sums: RowSums) -> bool:
+def features_stay(model: LearnedRidge | FeaturePrior, sums: RowSums) -> bool:
     """Whether no feature varies that has not, and origins cost the sums no digits."""
-    if model.given:
-        return True
     about = model.centring
     dummies = about.column < 0 and bool(about.origin.any())
     far = (about.active * about.origin**2 > FAR * np.diag(model.shape)).any()

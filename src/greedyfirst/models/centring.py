@@ -13,6 +13,8 @@ linear functions. A feature that has had one value in every row so far says noth
 
 from __future__ import annotations
 
+import numpy as np
+
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Record, flag, floats, integer
 from greedyfirst.numerics.vectors import copy, inner
@@ -48,6 +50,19 @@ class Centring(Record):
     stands_in: bool = flag()
     shift: FloatArray = floats("d")
     before: FloatArray = floats("d")
+
+    @property
+    def there(self) -> FloatArray:
+        """The matrix (d, d) that makes rows of contexts."""
+        there: FloatArray = np.diag(self.active)
+        there -= np.outer(self.active * self.origin, self.constant)
+        return there
+
+    @property
+    def back(self) -> FloatArray:
+        """The matrix (d, d) that makes contexts of rows."""
+        back: FloatArray = np.eye(len(self.origin)) + np.outer(self.origin, self.constant)
+        return back
 
 
 @kernel

@@ -6,9 +6,11 @@ method from the last estimate, one row's step ahead, until another step would mo
 
 **Until the estimate exists** (rows may not span everything, or a direction may separate them, see
 :mod:`greedyfirst.models.separation`), the estimate is 0 (``warmup="none"``) or maximises
-:math:`\ell(\beta) - \sum_i s_i^2\beta_i^2/(2\cdot 2.5^2)` (``"ridge"``), s_i the root mean square
-of feature i: a wide normal prior that does not depend on units. A direction that separates the rows
-is looked for again only when a row comes that is on its wrong side.
+:math:`\ell(\beta) - \beta^\top Q\beta/(2\cdot 2.5^2)` (``"ridge"``): a wide normal prior, about the
+features' means where there is a constant among them
+(:mod:`greedyfirst.models.centred_likelihood`). By rule 1 Q is the diagonal of the mean squares of
+the arm's own features. A direction that separates the rows is looked for again only when a row
+comes that is on its wrong side.
 
 **Rows** are kept in blocks, all of them or the newest (:mod:`greedyfirst.models.row_blocks`).
 """
@@ -18,13 +20,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from greedyfirst.compiling.families import kernel_for
+from greedyfirst.compiling.families import by_record, kernel_for
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Memory
 from greedyfirst.compiling.routines import routine
 from greedyfirst.links.link import curvature, mean, score
 from greedyfirst.models import least_squares, posterior
-from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
+from greedyfirst.models.likelihood import (
+    PENALTY,
+    GeneralizedLinear,
+    keep_estimate,
+    take_estimate,
+)
 from greedyfirst.models.newton import seek, zero
 from greedyfirst.models.row_blocks import blocks_for, store
 from greedyfirst.models.separation import proves_existence, right_side
@@ -41,8 +48,10 @@ NONE, RIDGE = range(2)
 LINEAR_WARMUP = least_squares.PINV
 
 
-def init(memory: Memory, n_arms: int, d: int, link: Any, window_rows: int) -> GeneralizedLinear:
-    """The state before the first row; ``window_rows`` per arm are kept, 0 for all."""
+def init_first_rule(
+    memory: Memory, n_arms: int, d: int, link: Any, window_rows: int
+) -> GeneralizedLinear:
+    """The state of rule 1 before the first row; ``window_rows`` per arm are kept, 0 for all."""
     window, pool = blocks_for(window_rows, memory.rows, n_arms)
     linear = least_squares.init(memory, n_arms, d)
     model = GeneralizedLinear(memory, link=link, linear=linear, n_arms=n_arms, d=d, pool=pool)
@@ -50,9 +59,28 @@ def init(memory: Memory, n_arms: int, d: int, link: Any, window_rows: int) -> Ge
     return model
 
 
-@routine(GeneralizedLinear)
-def observe(model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+@by_record
+def observe(model: Any, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """Take in one row and find the new estimate: O(nd²) for n rows kept."""
+
+
+@by_record
+def spans(model: Any, arm: int) -> bool:
+    """Whether the arm's rows span everything, so that the maximum may exist."""
+    raise NotImplementedError
+
+
+@kernel_for(observe, GeneralizedLinear)
+@inline_kernel
+def _observe(model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: float) -> None:
+    observe_by_first_rule(model, warmup, arm, x, y)
+
+
+@routine(GeneralizedLinear)
+def observe_by_first_rule(
+    model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: float
+) -> None:
+    """Take in one row and find the new estimate, by rule 1."""
     least_squares.observe(model.linear, LINEAR_WARMUP, arm, x, y)
     store(model, arm, x, y)
     if model.exists[arm]:
@@ -66,6 +94,12 @@ def expect(model: GeneralizedLinear, predictors: FloatArray) -> None:
     """Replace linear predictors by expected rewards."""
     for i in range(predictors.shape[0]):
         predictors[i] = mean(model.link, predictors[i])
+
+
+@kernel_for(spans, GeneralizedLinear)
+@inline_kernel
+def _spans(model: GeneralizedLinear, arm: int) -> bool:
+    return bool(model.linear.rank[arm] == model.estimate.shape[1])
 
 
 @kernel_for(posterior.prepare, GeneralizedLinear)
@@ -135,7 +169,7 @@ def _noise_scale(model: GeneralizedLinear, sigma: float) -> float:
 def follow(model: GeneralizedLinear, arm: int, x: FloatArray, y: float) -> None:
     """The new maximum, from the last one and the step that the new row alone asks for."""
     point, gain = model.point, model.step
-    copy(model.estimate[arm], point)
+    take_estimate(model, arm, point)
     spread = multiply(model.inverse[arm], x, gain)
     z = inner(point, x)
     slope = score(model.link, z, y) / (1.0 + curvature(model.link, z, y) * spread)
@@ -149,27 +183,34 @@ def adopt(model: GeneralizedLinear, arm: int) -> None:
     if not seek(model, arm, 0.0):
         return
     model.exists[arm] = True
-    copy(model.point, model.estimate[arm])
+    keep_estimate(model, arm, model.point)
     for i in range(model.point.shape[0]):
         copy(model.solved[i], model.inverse[arm, i])
 
 
 @kernel
+def penalise_arm(model: GeneralizedLinear, arm: int) -> None:
+    """Make the ridge's maximum the arm's estimate."""
+    take_estimate(model, arm, model.point)
+    if seek(model, arm, PENALTY):
+        keep_estimate(model, arm, model.point)
+        for i in range(model.point.shape[0]):
+            copy(model.solved[i], model.inverse[arm, i])
+
+
+@kernel
 def wait(model: GeneralizedLinear, warmup: int, arm: int, x: FloatArray, y: float) -> None:
     """The ridge's estimate if wanted; and whether the new row makes the maximum exist."""
-    point, estimate, direction = model.point, model.estimate[arm], model.direction[arm]
-    copy(estimate, point)
-    if warmup == RIDGE and seek(model, arm, PENALTY):
-        copy(point, estimate)
-        for i in range(point.shape[0]):
-            copy(model.solved[i], model.inverse[arm, i])
-    if model.linear.rank[arm] < x.shape[0]:
-        return
+    point, direction = model.point, model.direction[arm]
+    if warmup == RIDGE:
+        penalise_arm(model, arm)
     z = inner(direction, x)
     if model.separated[arm] and right_side(model.link, z, y, direction, x):
         return
     model.separated[arm] = False
-    copy(estimate, point)
+    if not spans(model, arm):
+        return
+    take_estimate(model, arm, point)
     found = proves_existence(model, arm, point)
     if not found and not model.separated[arm]:
         zero(point)

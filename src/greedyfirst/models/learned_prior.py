@@ -127,17 +127,12 @@ class LearnedRidge(Record):
     @property
     def _back(self) -> FloatArray:
         """The matrix (d, d) that makes contexts of rows."""
-        origin, constant = self.centring.origin, self.centring.constant
-        back: FloatArray = np.eye(len(origin)) + np.outer(origin, constant)
-        return back
+        return self.centring.back
 
     @property
     def there(self) -> FloatArray:
         """The matrix (d, d) that makes rows of contexts."""
-        about = self.centring
-        there: FloatArray = np.diag(about.active)
-        there -= np.outer(about.active * about.origin, about.constant)
-        return there
+        return self.centring.there
 
     @property
     def gram(self) -> FloatArray:
@@ -174,7 +169,7 @@ def learn_prior(model: LearnedRidge) -> None:
     model.learn_at = model.rewards + 1 + int(GROWTH * model.rewards)
     pool(model)
     if not model.given:
-        known = find_constant(model)
+        known = find_constant(model, model.centring.active)
         model.fits = known and model.centring.column < 0
         if centring.plan_origins(model.centring, model.means, model.variances):
             rebase(model)
@@ -224,10 +219,11 @@ def rebase(model: Any) -> None:
 
 
 @kernel
-def find_constant(model: LearnedRidge) -> bool:
+def find_constant(model: Any, among: FloatArray) -> bool:
     """w: the column that is the constant, else the least squares fit of 1 by the contexts.
 
-    It is left in ``direction``. Whether it is 1 in every row.
+    It is left in ``direction``. Whether it is 1 in every row. Features that are 0 in ``among`` have
+    no part in the fit.
     """
     w, about = model.direction, model.centring
     copy(about.constant, w)
@@ -243,8 +239,11 @@ def find_constant(model: LearnedRidge) -> bool:
         mean = model.means[i]
         far = mean * mean > centring.FAR**4 * model.variances[i] and model.variances[i] > 0.0
         complete[i, i] *= AWAY if far else 1.0 + LOOSENING
-        if not complete[i, i] > 0.0:
+        if among[i] == 0.0 or not complete[i, i] > 0.0:
             complete[i, i] = 1.0
+        for j in range(d):
+            if i != j and among[i] * among[j] == 0.0:
+                complete[i, j] = 0.0
         sums[i] = model.rewards * mean
         w[i] = 0.0
         about.constant[i] = 0.0
@@ -252,13 +251,13 @@ def find_constant(model: LearnedRidge) -> bool:
         return False
     for _ in range(1 + REFINEMENTS):
         for i in range(d):
-            change[i] = sums[i] - inner(pooled[i], w)
+            change[i] = sums[i] - inner(pooled[i], w) if among[i] > 0.0 else 0.0
         for i in range(d):
             w[i] += inner(inverse[i], change)
     left = float(model.rewards)
     for i in range(d):
         left += w[i] * (inner(pooled[i], w) - 2.0 * sums[i])
-    known = left <= NO_CONSTANT * model.rewards
+    known: bool = left <= NO_CONSTANT * model.rewards
     # Few rows are fitted by chance: origins wait.
     if known and model.rewards > 2 * d:
         drop_small(model)
@@ -267,7 +266,7 @@ def find_constant(model: LearnedRidge) -> bool:
 
 
 @kernel
-def drop_small(model: LearnedRidge) -> None:
+def drop_small(model: Any) -> None:
     """Coefficients of the constant that are rounding."""
     w = model.direction
     for i in range(w.shape[0]):
@@ -276,7 +275,7 @@ def drop_small(model: LearnedRidge) -> None:
 
 
 @kernel
-def learn_shape(model: LearnedRidge, known: bool) -> None:
+def learn_shape(model: Any, known: bool) -> None:
     """Q, its inverse and units; features that have had one value so far are left out."""
     shape, means, variances = model.shape, model.means, model.variances
     w, weighted, active = model.direction, model.change, model.centring.active
@@ -311,7 +310,7 @@ def learn_shape(model: LearnedRidge, known: bool) -> None:
 
 
 @kernel
-def leave_out(model: LearnedRidge, inverse: FloatArray) -> None:
+def leave_out(model: Any, inverse: FloatArray) -> None:
     """No variance for features that have had one value so far."""
     active = model.centring.active
     for i in range(active.shape[0]):

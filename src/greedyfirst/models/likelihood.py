@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from greedyfirst.compiling.families import by_record, kernel_for
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Record, flags, floats, integer, integers, part
 from greedyfirst.links.link import curvature, log_likelihood, score
@@ -20,12 +21,12 @@ from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import BoolArray, FloatArray, IntArray
 
 BLOCK = 64
-#: The ridge's penalty for a feature of mean square 1: a prior of standard deviation 2.5.
+#: The ridge's penalty for a feature of size 1: a prior of standard deviation 2.5.
 PENALTY = 1.0 / 2.5**2
 
 
 class GeneralizedLinear(Record):
-    """Rows and estimates of all arms under a link."""
+    """Rows and estimates of all arms under a link, with the ridge of rule 1."""
 
     #: Selects the link's formulas.
     link: Any = part()
@@ -87,6 +88,22 @@ class GeneralizedLinear(Record):
         return np.stack([*(np.linalg.inv(each) if n else prior for each, n in known), prior])
 
     @property
+    def there(self) -> FloatArray:
+        """The matrix (d, d) that makes rows of contexts: by rule 1 they are the same."""
+        return np.eye(self.estimate.shape[1])
+
+    @property
+    def back(self) -> FloatArray:
+        """The matrix (d, d) that makes contexts of rows."""
+        return np.eye(self.estimate.shape[1])
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The inverses (n_arms, d, d), for contexts."""
+        covariance: FloatArray = self.there.T @ self.inverse @ self.there
+        return covariance
+
+    @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d)."""
         return self.linear.gram
@@ -137,11 +154,63 @@ def mirror(matrix: FloatArray) -> None:
             matrix[k, i] = matrix[i, k]
 
 
+@by_record
+def take_estimate(model: Any, arm: int, out: FloatArray) -> None:
+    """out = the estimate, as the coefficients of the model's rows."""
+
+
+@by_record
+def keep_estimate(model: Any, arm: int, point: FloatArray) -> None:
+    """Make coefficients of the model's rows the arm's estimate."""
+
+
+@by_record
+def penalise(model: Any, arm: int, point: FloatArray, weight: float) -> None:
+    """Take the ridge's penalty off the gradient and the second derivatives at a point."""
+
+
+@by_record
+def penalised(model: Any, arm: int, point: FloatArray, weight: float, value: float) -> float:
+    """ℓ at a point, less the ridge's penalty there."""
+    raise NotImplementedError
+
+
+@kernel_for(take_estimate, GeneralizedLinear)
+@inline_kernel
+def _take_estimate(model: GeneralizedLinear, arm: int, out: FloatArray) -> None:
+    copy(model.estimate[arm], out)
+
+
+@kernel_for(keep_estimate, GeneralizedLinear)
+@inline_kernel
+def _keep_estimate(model: GeneralizedLinear, arm: int, point: FloatArray) -> None:
+    copy(point, model.estimate[arm])
+
+
 @kernel
-def prior(model: GeneralizedLinear, arm: int, i: int, weight: float) -> float:
-    """The ridge's penalty on feature i."""
+def own_penalty(model: GeneralizedLinear, arm: int, i: int, weight: float) -> float:
+    """The penalty on feature i, of rule 1: by the arm's own mean square."""
     mean_square = model.squares[arm, i] / model.linear.pulls[arm]
     return weight * (mean_square if mean_square > 0.0 else 1.0)
+
+
+@kernel_for(penalise, GeneralizedLinear)
+@kernel
+def _penalise(model: GeneralizedLinear, arm: int, point: FloatArray, weight: float) -> None:
+    for i in range(point.shape[0]):
+        penalty = own_penalty(model, arm, i, weight)
+        model.gradient[i] -= penalty * point[i]
+        model.hessian[i, i] += penalty
+
+
+@kernel_for(penalised, GeneralizedLinear)
+@kernel
+def _penalised(
+    model: GeneralizedLinear, arm: int, point: FloatArray, weight: float, value: float
+) -> float:
+    for i in range(point.shape[0]):
+        value -= 0.5 * own_penalty(model, arm, i, weight) * point[i] * point[i]
+    return value
 
 
 @kernel
@@ -150,10 +219,10 @@ def evaluate(model: GeneralizedLinear, arm: int, point: FloatArray, weight: floa
     gradient, matrix = model.gradient, model.hessian
     folded, slopes = model.folded_curvature[arm], model.folded_gradient[arm]
     for i in range(point.shape[0]):
-        penalty = prior(model, arm, i, weight) if weight > 0.0 else 0.0
-        gradient[i] = slopes[i] - inner(folded[i], point) - penalty * point[i]
+        gradient[i] = slopes[i] - inner(folded[i], point)
         copy(folded[i], matrix[i])
-        matrix[i, i] += penalty
+    if weight > 0.0:
+        penalise(model, arm, point, weight)
     block = model.first_block[arm]
     for _ in range(model.n_blocks[arm]):
         differentiate(model, block, point)
@@ -168,8 +237,7 @@ def objective(model: GeneralizedLinear, arm: int, point: FloatArray, weight: flo
     folded = model.folded_curvature[arm]
     total = inner(model.folded_gradient[arm], point) - 0.5 * quadratic(folded, point)
     if weight > 0.0:
-        for i in range(point.shape[0]):
-            total -= 0.5 * prior(model, arm, i, weight) * point[i] * point[i]
+        total = penalised(model, arm, point, weight, total)
     z = model.predictors
     block = model.first_block[arm]
     for _ in range(model.n_blocks[arm]):

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from greedyfirst.compiling.kernels import kernel
-from greedyfirst.models.likelihood import GeneralizedLinear, evaluate, objective
+from greedyfirst.models.likelihood import (
+    GeneralizedLinear,
+    evaluate,
+    objective,
+    take_estimate,
+)
 from greedyfirst.numerics.matrices import invert, multiply, quadratic
 from greedyfirst.numerics.vectors import add_multiple, copy, inner
 from greedyfirst.validation import FloatArray
@@ -82,7 +87,7 @@ def seek(model: GeneralizedLinear, arm: int, weight: float) -> bool:
     point = model.point
     if maximise(model, arm, point, weight):
         return True
-    copy(model.estimate[arm], point)
+    take_estimate(model, arm, point)
     if maximise(model, arm, point, weight):
         return True
     zero(point)

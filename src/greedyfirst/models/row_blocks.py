@@ -15,9 +15,9 @@ from greedyfirst.models.likelihood import (
     accumulate,
     differentiate,
     mirror,
+    take_estimate,
 )
 from greedyfirst.models.newton import seek
-from greedyfirst.numerics.vectors import copy
 from greedyfirst.validation import FloatArray
 
 
@@ -80,9 +80,9 @@ def extend(model: GeneralizedLinear, arm: int) -> None:
 def fold(model: GeneralizedLinear, arm: int, block: int) -> None:
     """Replace a full block by its expansion."""
     point = model.point
-    copy(model.estimate[arm], point)
+    take_estimate(model, arm, point)
     if not model.exists[arm] and not seek(model, arm, PENALTY):
-        copy(model.estimate[arm], point)
+        take_estimate(model, arm, point)
     differentiate(model, block, point)
     for j in range(BLOCK):
         model.scores[j] += model.curvatures[j] * model.predictors[j]

@@ -21,6 +21,7 @@ from greedyfirst.compiling.families import by_record, kernel_for
 from greedyfirst.compiling.kernels import inline_kernel, kernel
 from greedyfirst.compiling.records import Record, floats, integer
 from greedyfirst.models import learned_prior
+from greedyfirst.models.centred_likelihood import CentredLikelihood
 from greedyfirst.models.learned_prior import LearnedRidge
 from greedyfirst.models.least_squares import settle
 from greedyfirst.models.likelihood import PENALTY, GeneralizedLinear
@@ -94,6 +95,22 @@ def _precision_of_likelihood(model: GeneralizedLinear, arm: int, out: FloatArray
         for j in range(out.shape[0]):
             out[i, j] = 0.0
         out[i, i] = PENALTY * squares / rows if squares > 0.0 else PENALTY
+
+
+@kernel_for(precision, CentredLikelihood)
+@kernel
+def _precision_of_rows(model: CentredLikelihood, arm: int, out: FloatArray) -> None:
+    if arm >= 0 and model.linear.pulls[arm] > 0 and invert(model.inverse[arm], out, model.gradient):
+        return
+    for i in range(out.shape[0]):
+        for j in range(out.shape[0]):
+            out[i, j] = PENALTY * model.prior.shape[i, j]
+
+
+@kernel_for(learned_at, CentredLikelihood)
+@inline_kernel
+def _features_learned_at(model: CentredLikelihood) -> int:
+    return model.prior.learned_at
 
 
 @kernel_for(learned_at, GeneralizedLinear)

@@ -10,9 +10,10 @@ from greedyfirst.compiling.families import options_of
 from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, part
 from greedyfirst.links.link import Link, find_link
-from greedyfirst.models import generalized_linear
+from greedyfirst.models import centred_likelihood, generalized_linear
 from greedyfirst.models.generalized_linear import WARMUPS
 from greedyfirst.models.likelihood import GeneralizedLinear
+from greedyfirst.models.linear_part import RULE, checked_rule
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies.initial_pulls import InitialPulls
 from greedyfirst.policies.policy import Policy
@@ -61,6 +62,9 @@ class GLMGreedy(Policy):
         ``"exact"`` keeps every row: memory and the time of an update grow with them. A number keeps
         at least that many newest rows per arm, in blocks of 64, and older ones in the second-order
         expansion of their likelihood: constant memory and time.
+    rule
+        2: the ridge is about the features' means, and where there is an intercept, or dummies, no
+        shift of a feature changes a decision. 1: it is about 0, as in older releases.
 
     Examples
     --------
@@ -80,12 +84,14 @@ class GLMGreedy(Policy):
     warmup: str = "ridge"
     initial_pulls: int = 0
     memory: str | int = EXACT
+    rule: int = RULE
 
     def __post_init__(self) -> None:
         find_link("link", self.link)
         choice("warmup", self.warmup, WARMUPS)
         whole_number("initial_pulls", self.initial_pulls, at_least=0)
         checked_memory(self.memory)
+        checked_rule(self.rule)
 
     @classmethod
     def examples(cls) -> Sequence[GLMGreedy]:
@@ -95,6 +101,7 @@ class GLMGreedy(Policy):
             cls(link="probit", warmup="none", initial_pulls=2),
             cls(link="poisson", memory=1),
             cls(link="identity"),
+            cls(rule=1),
         ]
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
@@ -120,7 +127,9 @@ class GLMGreedy(Policy):
         rows = policy.memory
         return GLMGreedyState(
             memory,
-            model=generalized_linear.init(memory, n_arms, n_features, policy.link, rows),
+            model=centred_likelihood.init(
+                memory, n_arms, n_features, policy.link, rows, policy.rule
+            ),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -14,10 +14,11 @@ from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Memory, Record, flag, part
 from greedyfirst.compiling.records import number as one_number
 from greedyfirst.links.link import Link, find_link
-from greedyfirst.models import generalized_linear, least_squares
+from greedyfirst.models import centred_likelihood, generalized_linear, least_squares
 from greedyfirst.models.generalized_linear import WARMUPS
 from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.models.likelihood import GeneralizedLinear
+from greedyfirst.models.linear_part import RULE, checked_rule
 from greedyfirst.numerics.eigenvalues import smallest_eigenpair
 from greedyfirst.numerics.matrices import quadratic
 from greedyfirst.numerics.vectors import copy
@@ -128,7 +129,7 @@ class GLMUCB(Policy):
         R, a bound of the rewards.
     initial_pulls
         Pulls of each arm, in turns, before the first own choice; ``None`` is n_features.
-    warmup, memory
+    warmup, memory, rule
         As in :class:`~greedyfirst.policies.glm_greedy.GLMGreedy`.
 
     Departures
@@ -158,6 +159,7 @@ class GLMUCB(Policy):
     initial_pulls: int | None = None
     warmup: str = "ridge"
     memory: str | int = EXACT
+    rule: int = RULE
 
     def __post_init__(self) -> None:
         find_link("link", self.link)
@@ -172,6 +174,7 @@ class GLMUCB(Policy):
             whole_number("initial_pulls", self.initial_pulls, at_least=0)
         choice("warmup", self.warmup, WARMUPS)
         checked_memory(self.memory)
+        checked_rule(self.rule)
 
     @classmethod
     def examples(cls) -> Sequence[GLMUCB]:
@@ -188,6 +191,7 @@ class GLMUCB(Policy):
                 warmup="none",
                 memory=64,
             ),
+            cls(x_max=2.0, b_max=0.5, rule=1),
         ]
 
     def option_values(self, n_arms: int, n_features: int) -> dict[str, Any]:
@@ -201,6 +205,7 @@ class GLMUCB(Policy):
             "initial_pulls": n_features if self.initial_pulls is None else int(self.initial_pulls),
             "warmup": WARMUPS.index(self.warmup),
             "memory": checked_memory(self.memory),
+            "rule": self.rule,
         }
 
     def _factor(self) -> float:
@@ -242,7 +247,9 @@ class GLMUCB(Policy):
         rows = policy.memory
         return GLMUCBState(
             memory,
-            model=generalized_linear.init(memory, n_arms, n_features, policy.link, rows),
+            model=centred_likelihood.init(
+                memory, n_arms, n_features, policy.link, rows, policy.rule
+            ),
             initial=initial_pulls.init(memory, n_arms),
             scores=Scores(memory, n_arms=n_arms),
         )

@@ -105,7 +105,7 @@ class GreedyFirst(Policy):
         λ₀ of the test; ``None`` estimates it at t₀.
     fallback
         The policy that explores after a switch: any other than Greedy-First itself. One for
-        generalised linear rewards must have the same link and memory as ``greedy``. ``None``
+        generalised linear rewards must have the link, memory and rule of ``greedy``. ``None``
         explores arm by arm, or is ``OLSBandit()`` where another option selects the paper's
         algorithm.
     span
@@ -221,9 +221,12 @@ class GreedyFirst(Policy):
         greedy, fallback = self.greedy, self.exploring_policy()
         if isinstance(fallback, (GLMGreedy, GLMUCB)) and not (
             isinstance(greedy, GLMGreedy)
-            and (fallback.link, fallback.memory) == (greedy.link, greedy.memory)
+            and (fallback.link, fallback.memory, fallback.rule)
+            == (greedy.link, greedy.memory, greedy.rule)
         ):
-            expected = "one for linear rewards, or of the link and memory of a GLMGreedy as greedy"
+            expected = (
+                "one for linear rewards, or of the link, memory and rule of a GLMGreedy as greedy"
+            )
             raise wrong("fallback", fallback, expected)
 
     def arm_by_arm(self) -> bool:
