@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 Arm = int | str
 
 FIRST_ROOM = 1024
+
+#: What changes when an agent moves to other memory: see :meth:`RunningPolicy._allocate`.
+_MOVED = (
+    "policy", "arm_names", "room", "options", "buffer", "state", "_dropped", "_watch", "_work",
+    "_eligible", "_given_work", "_shape", "_decide", "_learn",
+)  # fmt: skip
 
 
 class RunningPolicy:
@@ -106,9 +113,22 @@ class RunningPolicy:
         """See that the state can keep this many more rewards."""
         if self.rewards + more <= self.room:
             return
-        while self.rewards + more > self.room:
-            self.room *= 2
-        self._move()
+        with self._whole_or_not_at_all():
+            while self.rewards + more > self.room:
+                self.room *= 2
+            self._move()
+
+    @contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """Undo a change of the agent that ends in an error: the old state is still there."""
+        # Not vars(self): once Python has made that dict, every decision takes half as long again.
+        before = {name: getattr(self, name) for name in _MOVED}
+        try:
+            yield
+        except BaseException:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
 
     def _move(self) -> None:
         """Go on with the same state in other memory, for the policy, arms and room as they are."""

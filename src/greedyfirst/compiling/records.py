@@ -173,6 +173,11 @@ class Record(Addressed):
         """Take the fields from ``memory``; lengths and inner records are given by name."""
         self.values = {}
         for name, each in self.declared.items():
+            needed = (name,) if isinstance(each, Part) else each.shape
+            for missing in (part for part in needed if isinstance(part, str) and part not in given):
+                what = "is a record" if isinstance(each, Part) else f"has the length {missing!r}"
+                said = f"{type(self).__name__}.{name} {what} that is not given, only"
+                raise TypeError(f"{said} {', '.join(given) or 'the memory'}")
             if isinstance(each, Part):
                 self.values[name] = given[name]
             else:

@@ -397,6 +397,7 @@ class GreedyFirst(Policy):
             copy(state.fallback.scores.spread, scores.spread)
             scores.random_share = state.fallback.scores.random_share
             scores.rounding = state.fallback.scores.rounding
+            scores.stated = state.fallback.scores.stated
         else:
             due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
         watch.rule_out(watched, allowed, scores)
