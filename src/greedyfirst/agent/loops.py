@@ -119,7 +119,7 @@ def decide_many(
         work.due = due
         if arms[row] < 0:
             return row
-    return contexts.shape[0]
+    return len(contexts)
 
 
 def learn_many(

@@ -33,15 +33,15 @@ class Scores(Record):
     """
 
     #: An arm's score; -∞ rules it out.
-    value: FloatArray = floats("n_arms")
+    value: FloatArray = floats("n_arms", scratch=True)
     #: The standard deviation of the normal draw that is added; 0 for none.
-    spread: FloatArray = floats("n_arms")
+    spread: FloatArray = floats("n_arms", scratch=True)
     #: The probability with which any arm is taken instead, each with the same chance.
-    random_share: float = number()
+    random_share: float = number(scratch=True)
     #: Draws that are this near are equal: what is between them is rounding.
-    rounding: float = number()
+    rounding: float = number(scratch=True)
     #: Whether ``value`` has the arms' probabilities, which sum to 1 over the eligible arms.
-    stated: bool = flag()
+    stated: bool = flag(scratch=True)
 
 
 @inline_kernel

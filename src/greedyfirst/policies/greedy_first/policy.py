@@ -61,8 +61,8 @@ class GreedyFirstState(Record):
     samples: InitialSamples = part()
     #: Scratch of the warm start.
     summary: Summary = part()
-    # Scratch: eligible arms that have not been dropped.
-    allowed: FloatArray = floats("n_arms")
+    #: Eligible arms that have not been dropped.
+    allowed: FloatArray = floats("n_arms", scratch=True)
 
     @property
     def model(self) -> Any:
