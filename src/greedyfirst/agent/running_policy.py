@@ -19,6 +19,7 @@ from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.greedy_first.warm_start import INITIAL
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import NO_ARM
 from greedyfirst.validation import (
     BoolArray,
     FloatArray,
@@ -99,6 +100,7 @@ class RunningPolicy:
         sizes = {"n_arms": n_arms, "d": n_features}
         _, work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
         work.eligible[:] = work.eligible_once[:] = 1.0
+        work.due = NO_ARM
         self._work, self._eligible = work, work.eligible
         self._given_work = argument(work) if policy.is_compiled() else work
         #: The shape of an array that is a context as it is; with a schema none is.
