@@ -53,8 +53,9 @@ if __name__ == "__main__":
 
     new = lambda made: Agent(made, n_arms=3, n_features=2, seed=3)
     found = {"agent": arms(new(policy))}
-    inside = GreedyFirst(fallback=policy, t0=10, lambda0=5.0, warmup="pinv")
-    found["inside"] = arms(new(inside))
+    if INSIDE:
+        inside = GreedyFirst(fallback=policy, t0=10, lambda0=5.0, warmup="pinv")
+        found["inside"] = arms(new(inside))
     agent = new(policy)
     arms(agent, 20)
     agent.save(sys.argv[1])
@@ -69,6 +70,11 @@ if __name__ == "__main__":
     found["regret"] = simulate(problem, {"own": policy}, **settings).final.tolist()
     print(json.dumps(found))
 """
+
+
+def runs(policy, *, inside):
+    """The end of a script: it tries the policy, and perhaps Greedy-First with it as fallback."""
+    return RUN.replace("POLICY", policy).replace("INSIDE", str(inside))
 
 
 def run_script(path, tmp_path, **environment):
@@ -88,7 +94,7 @@ def run_script(path, tmp_path, **environment):
 @pytest.mark.slow
 def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
     script = tmp_path / "my_policy.py"
-    text = SKELETON.read_text() + RUN.replace("POLICY", "Skeleton(turns=2)")
+    text = SKELETON.read_text() + runs("Skeleton(turns=2)", inside=False)
     script.write_text(text)
     compiled = run_script(script, tmp_path)
     assert compiled["agent"][:6] == [0, 1, 2, 0, 1, 2]
@@ -106,11 +112,11 @@ def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
 def test_lin_ucb_as_a_script_of_ones_own_is_the_packages(tmp_path):
     script = tmp_path / "own_lin_ucb.py"
     text = re.sub(r"\bLinUCB\b", "OwnLinUCB", LIN_UCB.read_text())
-    script.write_text(text + RUN.replace("POLICY", "OwnLinUCB(alpha=0.5)"))
+    script.write_text(text + runs("OwnLinUCB(alpha=0.5)", inside=True))
     own = run_script(script, tmp_path)
     package = tmp_path / "package_lin_ucb.py"
     imported = "from greedyfirst import LinUCB\n"
-    package.write_text(imported + RUN.replace("POLICY", "LinUCB(alpha=0.5)"))
+    package.write_text(imported + runs("LinUCB(alpha=0.5)", inside=True))
     assert own == run_script(package, tmp_path)
 
 
