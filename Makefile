@@ -26,10 +26,10 @@ demo: $(READY)
 	$(BIN)/greedyfirst figure fig2c --force
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 quick: check
-	$(BIN)/python -m pytest tests/compiling tests/numerics tests/models tests/links tests/policies tests/agent tests/simulation -m 'not nightly and not slow'
+	$(BIN)/python -m pytest -n 2 tests/compiling tests/numerics tests/models tests/links tests/policies tests/agent tests/simulation -m 'not nightly and not slow'
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -49,7 +49,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 
 nightly: $(READY)
-	$(BIN)/python -m pytest -m nightly
+	$(BIN)/python -m pytest -n 2 -m nightly
 
 numba-range: $(READY)
 	$(BIN)/python benchmarks/numba_range.py

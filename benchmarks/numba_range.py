@@ -56,7 +56,7 @@ def tested(python: Path, cache: Path, **extra: str) -> int:
     version = "import numba, numpy; print('numba', numba.__version__, 'numpy', numpy.__version__)"
     subprocess.run([str(python), "-c", version], check=True)
     settings = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT / "src"), **extra}
-    command = [str(python), "-m", "pytest", *TESTS]
+    command = [str(python), "-m", "pytest", "-n", "2", *TESTS]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}).returncode
 
 

@@ -1,7 +1,8 @@
 """Skeleton: a policy to copy. It plays every arm in turns, then the one with the highest mean.
 
-Copy this file, into this folder or beside a script of your own, and change what is marked. Nothing
-else has to be edited: a policy joins by being defined.
+Copy this file, into ``greedyfirst/policies`` or beside a script of your own, and change what is
+marked. Nothing else has to be edited: a policy joins by being defined. Then run
+``greedyfirst.testing.check_policy(Skeleton)``, which finds most mistakes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from greedyfirst.validation import FloatArray, IntArray, whole_number
 
 
 class SkeletonState(Record):
-    """1. What the policy remembers, by name; shapes are in terms of the sizes given in ``init``."""
+    """1. What the policy remembers, by name; shapes are in terms of the sizes given in ``init``.
+
+    What ``score`` changes is declared with ``scratch=True``, as all of ``scores`` is.
+    """
 
     pulls: IntArray = integers("n_arms")
     totals: FloatArray = floats("n_arms")
@@ -57,7 +61,11 @@ class Skeleton(Policy):
     def score(
         policy: Any, state: SkeletonState, step: int, context: FloatArray, eligible: FloatArray
     ) -> int:
-        """6. The arm that must be taken, or -1 and scores: the highest eligible one is taken."""
+        """6. The arm that must be taken, or -1 and scores: the highest eligible one is taken.
+
+        For a policy that knows the probabilities, ``init`` says ``scores.stated = True``, and the
+        values are these.
+        """
         n_arms = eligible.shape[0]
         if 1 <= step <= policy.turns * n_arms and eligible[(step - 1) % n_arms] != 0.0:
             return (step - 1) % n_arms

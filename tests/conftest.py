@@ -14,6 +14,8 @@ from xdist.scheduler import LoadScopeScheduling
 sys.path.insert(0, str(Path(__file__).parent))
 
 SPREAD = ("test_every_policy.py", "tests/test_docs.py")
+#: The most seconds that a nightly test may take.
+NIGHTLY_SECONDS = 4 * 3600
 
 
 class Spreading(LoadScopeScheduling):
@@ -24,6 +26,13 @@ class Spreading(LoadScopeScheduling):
         if not file.endswith(SPREAD):
             return file
         return f"{file} {test.partition('[')[2].partition('-')[0].rstrip(']')}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give nightly tests their time."""
+    for item in items:
+        if item.get_closest_marker("nightly"):
+            item.add_marker(pytest.mark.timeout(NIGHTLY_SECONDS))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Spreading:

@@ -21,7 +21,7 @@ from greedyfirst import (
     ThompsonSampling,
 )
 from greedyfirst.files import data_file
-from support.trial_runs import suited
+from greedyfirst.testing.trial_runs import suited
 
 POLICIES = [
     Greedy(warmup="pinv", initial_pulls=3),

@@ -14,6 +14,7 @@ from greedyfirst import (
     ThompsonSampling,
     Uniform,
 )
+from greedyfirst.agent.running_policy import FIRST_ROOM
 
 # K = 2, q = 1: T_1 = {1, 3, 7, 15, …}, T_2 = {2, 4, 8, 16, …}.
 SCHEDULE = {1: 0, 2: 1, 3: 0, 4: 1, 7: 0, 8: 1, 15: 0, 16: 1}
@@ -345,3 +346,33 @@ def test_an_arm_that_the_policy_has_no_place_for_changes_nothing():
         agent.add_arm("third")
     assert agent.arm_names == ("arm 0", "arm 1")
     assert agent.choose([1.0, 0.0]) == 0
+
+
+class SmallGreedy(Greedy):
+    """No memory for more than two arms, nor for more rows than an agent has room for at first."""
+
+    @staticmethod
+    def init(policy, n_arms, n_features, memory):
+        if n_arms > 2 or memory.rows > FIRST_ROOM:
+            raise MemoryError(f"no room for {n_arms} arms and {memory.rows} rows")
+        return Greedy.init(policy, n_arms, n_features, memory)
+
+
+def test_an_arm_that_cannot_be_added_leaves_the_agent_as_it_was():
+    agent, twin = (Agent(SmallGreedy(), n_arms=2, n_features=2, seed=3) for _ in range(2))
+    rng = np.random.default_rng(1)
+    for context in rng.normal(size=(20, 2)):
+        for each in (agent, twin):
+            each.update(context, each.choose(context), float(context[0]))
+    for _ in range(2):
+        with pytest.raises(MemoryError, match="no room for 3 arms"):
+            agent.add_arm()
+    rows = rng.normal(size=(2000, 2))
+    with pytest.raises(MemoryError, match="2 arms and 2048 rows"):
+        agent.update_many(rows, np.zeros(2000, int), rows[:, 0])
+    assert (agent.arm_names, agent.room, len(agent.dropped)) == (twin.arm_names, FIRST_ROOM, 2)
+    for context in rng.normal(size=(20, 2)):
+        assert agent.choose(context) == twin.choose(context)
+        for each in (agent, twin):
+            each.update(context, 1, float(context[1]))
+    assert agent.to_bytes() == twin.to_bytes()

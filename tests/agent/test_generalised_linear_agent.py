@@ -7,8 +7,8 @@ import pytest
 
 from greedyfirst import GLMUCB, OFUL, Agent, GLMGreedy, GreedyFirst
 from greedyfirst.agent.running_policy import FIRST_ROOM
+from greedyfirst.testing.trial_runs import play_compiled, play_one_by_one
 from support.glm_reference import MEANS, draw_rewards, maximum_likelihood
-from support.trial_runs import play_compiled, play_one_by_one
 
 N_ARMS, D = 2, 2
 SHARE, COUNT = "a number from 0 to 1", "a whole number of at least 0"

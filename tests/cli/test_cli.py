@@ -17,6 +17,7 @@ from greedyfirst.cli import main
 from greedyfirst.cli.application import output_name
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.tables.datasets import DATA_SETS
+from support.interrupts import hear_interrupts
 from support.real_data import DATA
 
 POLICIES = ["Greedy", "Greedy-First", "OLS Bandit", "OFUL", "Prior-free TS", "Prior-dependent TS"]
@@ -319,11 +320,6 @@ def test_a_reader_that_leaves_is_no_error():
     assert done.stderr == ""
 
 
-def listen_to_interrupts():
-    """Shells make the processes that they start in the background deaf to SIGINT."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupt_ends_with_130_and_one_word(tmp_path, figure):
     out = tmp_path / "out"
@@ -333,7 +329,7 @@ def test_an_interrupt_ends_with_130_and_one_word(tmp_path, figure):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=listen_to_interrupts,
+        preexec_fn=hear_interrupts,
     ) as process:
         deadline = time.monotonic() + 30
         while not out.exists() and time.monotonic() < deadline:

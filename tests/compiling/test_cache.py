@@ -4,15 +4,18 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 import greedyfirst
+from greedyfirst.compiling import cache as kernel_cache
+from greedyfirst.compiling import kernels, native_numba
 from greedyfirst.compiling.cache import KEPT_SECONDS
 
-pytestmark = pytest.mark.slow  # each test compiles in processes of its own
+pytestmark = pytest.mark.slow  # most compile in processes of their own
 
 PACKAGE = Path(greedyfirst.__file__).parent
 HOMES = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA")
@@ -93,6 +96,27 @@ def python(code, *paths, without=(), **environment):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.strip()
+
+
+@pytest.fixture
+def where(monkeypatch):
+    """Where code would be kept with these variables of the environment: as a new process finds."""
+
+    def found(**environment):
+        with monkeypatch.context() as changed:
+            changed.setattr(tempfile, "tempdir", None)
+            for name, value in environment.items():
+                changed.setenv(name, str(value))
+            found_before = kernel_cache.kernel_home, kernel_cache.source_key
+            for each in found_before:
+                each.cache_clear()
+            try:
+                return str(kernel_cache.directory_for({kernels.__name__}))
+            finally:
+                for each in found_before:
+                    each.cache_clear()
+
+    return found
 
 
 @pytest.fixture
@@ -187,10 +211,12 @@ def test_an_edit_of_the_package_is_noticed(user, copied, tmp_path):
     assert python(USE, user, copied, **plain) == "21.0 0 1"
 
 
-def test_each_set_of_numbas_private_parts_has_its_own(user, tmp_path):
-    for parts in ("0", "1", "counts", "compiler,vectors"):
-        said = python(USE, user, NUMBA_CACHE_DIR=tmp_path, GREEDYFIRST_PLAIN_NUMBA=parts)
-        assert said == "42.0 0 1", parts
+def test_each_set_of_numbas_private_parts_has_its_own(where, monkeypatch, tmp_path):
+    found = set()
+    for parts in ((), ("counts",), ("compiler", "vectors"), native_numba.PARTS):
+        monkeypatch.setattr(native_numba, "USED", frozenset(parts))
+        found.add(where(NUMBA_CACHE_DIR=tmp_path))
+    assert len(found - {"None"}) == 4
 
 
 # ---------------------------------------------------------------- when nothing is kept
@@ -247,8 +273,8 @@ def made_for_all(place, mode=0o700):
     return place
 
 
-def test_directories_are_the_users_alone(tmp_path):
-    place = Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path / "cache"))
+def test_directories_are_the_users_alone(where, tmp_path):
+    place = Path(where(NUMBA_CACHE_DIR=tmp_path / "cache"))
     assert place.parent == tmp_path / "cache" / "greedyfirst" / "kernels"
     if hasattr(os, "getuid"):
         assert [path.stat().st_mode & 0o777 for path in (place, place.parent)] == [0o700] * 2
@@ -256,47 +282,47 @@ def test_directories_are_the_users_alone(tmp_path):
 
 @posix
 @pytest.mark.parametrize("mode", [0o770, 0o707], ids=["group", "world"])
-def test_a_directory_that_others_may_write_to_is_not_used(tmp_path, mode):
+def test_a_directory_that_others_may_write_to_is_not_used(where, tmp_path, mode):
     made_for_all(tmp_path / "cache" / "greedyfirst" / "kernels", mode)
     temporary = made_for_all(tmp_path / "tmp")
-    where = {"NUMBA_CACHE_DIR": tmp_path / "cache", "TMPDIR": temporary}
+    places = {"NUMBA_CACHE_DIR": tmp_path / "cache", "TMPDIR": temporary}
     own = temporary / f"greedyfirst-{os.getuid()}"
-    assert Path(python(WHERE, **where)).parent == own / "greedyfirst" / "kernels"
+    assert Path(where(**places)).parent == own / "greedyfirst" / "kernels"
     own.chmod(mode)
-    assert python(WHERE, **where) == "None"
+    assert where(**places) == "None"
 
 
 @as_root
 @pytest.mark.parametrize("inside", [True, False], ids=["itself", "the one around it"])
-def test_a_directory_that_another_user_owns_is_not_used(tmp_path, inside):
-    kernels = made_for_all(tmp_path / "cache" / "greedyfirst" / "kernels")
-    os.chown(kernels if inside else kernels.parent, 12345, -1)
+def test_a_directory_that_another_user_owns_is_not_used(where, tmp_path, inside):
+    home = made_for_all(tmp_path / "cache" / "greedyfirst" / "kernels")
+    os.chown(home if inside else home.parent, 12345, -1)
     temporary = made_for_all(tmp_path / "tmp")
-    where = {"NUMBA_CACHE_DIR": tmp_path / "cache", "TMPDIR": temporary}
+    places = {"NUMBA_CACHE_DIR": tmp_path / "cache", "TMPDIR": temporary}
     own = temporary / f"greedyfirst-{os.getuid()}"
-    assert Path(python(WHERE, **where)).parent == own / "greedyfirst" / "kernels"
+    assert Path(where(**places)).parent == own / "greedyfirst" / "kernels"
     os.chown(own, 12345, -1)
-    assert python(WHERE, **where) == "None"
+    assert where(**places) == "None"
 
 
 @posix
 @pytest.mark.parametrize("around", ["greedyfirst", "."], ids=["its parent", "further up"])
 @pytest.mark.parametrize("sticky", [False, True], ids=["", "sticky"])
-def test_a_directory_that_others_could_replace_is_not_used(tmp_path, around, sticky):
+def test_a_directory_that_others_could_replace_is_not_used(where, tmp_path, around, sticky):
     """Unless the directory around it lets nobody move what is another's, as /tmp does."""
     cache = tmp_path / "cache"
     made_for_all(cache / "greedyfirst" / "kernels")
     (cache / around).chmod(0o1777 if sticky else 0o777)
     temporary = made_for_all(tmp_path / "tmp")
-    found = Path(python(WHERE, NUMBA_CACHE_DIR=cache, TMPDIR=temporary))
+    found = Path(where(NUMBA_CACHE_DIR=cache, TMPDIR=temporary))
     assert found.is_relative_to(cache if sticky else temporary)
 
 
 @posix
-def test_a_key_whose_directory_others_may_write_to_is_not_used(tmp_path):
-    place = Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path))
+def test_a_key_whose_directory_others_may_write_to_is_not_used(where, tmp_path):
+    place = Path(where(NUMBA_CACHE_DIR=tmp_path))
     place.chmod(0o777)
-    assert python(WHERE, NUMBA_CACHE_DIR=tmp_path) == "None"
+    assert where(NUMBA_CACHE_DIR=tmp_path) == "None"
 
 
 @posix
@@ -335,29 +361,29 @@ def test_a_user_without_a_home(tmp_path):
 # ---------------------------------------------------------------- what is removed
 
 
-def test_what_was_not_used_for_long_is_removed(tmp_path):
-    kernels = made_for_all(tmp_path / "greedyfirst" / "kernels")
+def test_what_was_not_used_for_long_is_removed(where, tmp_path):
+    home = made_for_all(tmp_path / "greedyfirst" / "kernels")
     day = 24 * 3600
     for name, age in [("old", KEPT_SECONDS + day), ("young", KEPT_SECONDS - day)]:
-        (kernels / name).mkdir()
-        (kernels / name / "kernel.nbc").write_text("")
-        os.utime(kernels / name, (time.time() - age,) * 2)
-    mine = Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path))
-    assert {path.name for path in kernels.iterdir()} == {mine.name, "young"}
+        (home / name).mkdir()
+        (home / name / "kernel.nbc").write_text("")
+        os.utime(home / name, (time.time() - age,) * 2)
+    mine = Path(where(NUMBA_CACHE_DIR=tmp_path))
+    assert {path.name for path in home.iterdir()} == {mine.name, "young"}
 
 
-def test_use_keeps_a_directory_young(tmp_path):
-    place = Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path))
+def test_use_keeps_a_directory_young(where, tmp_path):
+    place = Path(where(NUMBA_CACHE_DIR=tmp_path))
     before = time.time() - KEPT_SECONDS / 2
     os.utime(place, (before, before))
-    assert Path(python(WHERE, NUMBA_CACHE_DIR=tmp_path)) == place
+    assert Path(where(NUMBA_CACHE_DIR=tmp_path)) == place
     assert place.stat().st_mtime > before + KEPT_SECONDS / 4
 
 
-def test_other_things_beside_the_caches_are_left(tmp_path):
+def test_other_things_beside_the_caches_are_left(where, tmp_path):
     for place in (tmp_path / "others", tmp_path / "greedyfirst" / "notes"):
         place.mkdir(parents=True)
         os.utime(place, (1, 1))
-    python(WHERE, NUMBA_CACHE_DIR=tmp_path)
+    where(NUMBA_CACHE_DIR=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"others", "greedyfirst"}
     assert (tmp_path / "greedyfirst" / "notes").is_dir()

@@ -123,7 +123,7 @@ def test_a_field_cannot_have_a_name_that_records_use(name):
 
 
 def test_a_length_that_is_not_given_is_told():
-    with pytest.raises(KeyError, match="n_arms"):
+    with pytest.raises(TypeError, match=r"Outer\.cube has the length .n_arms. that is not given"):
         allocate(lambda memory: Outer(memory, inner=Inner(memory, n_rows=1), d=2))
 
 

@@ -22,6 +22,7 @@ from greedyfirst.problems import (
     LinearProblem,
     TableProblem,
 )
+from support.interrupts import hear_interrupts
 
 PROBLEM = LinearProblem(
     contexts=ClippedGaussian(n_features=3, covariance=0.5, bound=1.0),
@@ -217,6 +218,7 @@ def test_control_c_cancels_the_work(client, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     ) as process:
         until(lambda: len(tasks_on(client)) > 5)
         process.send_signal(signal.SIGINT)

@@ -13,6 +13,7 @@ import pytest
 import greedyfirst
 from greedyfirst.cli import main
 from support.dask_programs import scheduler_program, worker_program
+from support.interrupts import hear_interrupts
 
 FIGURE = ["figure", "fig2a", "--instances", "3"]
 
@@ -95,7 +96,12 @@ def test_control_c_ends_a_command_and_its_workers(tmp_path):
     """A terminal sends it to all processes of a command."""
     kept = tmp_path / "kept"
     many = ["figure", "fig2a", "--instances", "100000", "--out", str(tmp_path / "out")]
-    command = start(*many, "--workers", "2", "--resume", str(kept), start_new_session=True)
+    command = start(
+        *many,
+        *("--workers", "2", "--resume", str(kept)),
+        start_new_session=True,
+        preexec_fn=hear_interrupts,
+    )
     while not list(kept.rglob("*.gf")):
         assert command.poll() is None, command.stderr.read()
     while command.poll() is None:  # Python loses one that comes while it collects garbage

@@ -7,7 +7,7 @@ import pytest
 
 from greedyfirst import OFUL, Agent, Greedy, GreedyFirst, OLSBandit, ThompsonSampling
 from greedyfirst.policies.description import describe, from_description
-from support.examples import EXAMPLES
+from greedyfirst.testing.examples import EXAMPLES
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

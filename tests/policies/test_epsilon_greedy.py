@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy
-from support.trial_runs import play_one_by_one
+from greedyfirst.testing.trial_runs import play_one_by_one
 
 
 def trained(policy):

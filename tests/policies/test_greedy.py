@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import Agent, Greedy
-from support.trial_runs import play_one_by_one
+from greedyfirst.testing.trial_runs import play_one_by_one
 
 N_ARMS, D, HORIZON = 3, 3, 200
 

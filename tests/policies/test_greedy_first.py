@@ -10,8 +10,8 @@ from greedyfirst.problems import (
     GaussianParameters,
     LinearProblem,
 )
+from greedyfirst.testing.trial_runs import play_compiled, play_one_by_one
 from support.greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
-from support.trial_runs import play_compiled, play_one_by_one
 
 HORIZON = 120
 

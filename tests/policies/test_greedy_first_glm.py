@@ -15,9 +15,9 @@ from greedyfirst import (
     simulate,
 )
 from greedyfirst.problems import GeneralizedLinearProblem, UniformBall
+from greedyfirst.testing.trial_runs import play_compiled, play_one_by_one
 from support.glm_reference import draw_rewards, maximum_likelihood
 from support.greedy_first_reference import smallest_eigenvalues, switch_by_testing_every_round
-from support.trial_runs import play_compiled, play_one_by_one
 
 N_ARMS, D = 3, 3
 # λ₀ = 0.5 trips the test soon after t₀.

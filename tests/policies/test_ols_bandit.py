@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import Agent, OLSBandit
-from support.trial_runs import play_one_by_one
+from greedyfirst.testing.trial_runs import play_one_by_one
 
 
 def forced_arms(n_arms, q, horizon):

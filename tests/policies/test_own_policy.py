@@ -14,9 +14,13 @@ from pathlib import Path
 import pytest
 
 from greedyfirst import Agent, EpsilonGreedy, Greedy, GreedyFirst, LinUCB, simulate
+from greedyfirst.compiling import native_numba
+from greedyfirst.compiling.kernels import kernel
 from greedyfirst.compiling.records import Record, floats, part
+from greedyfirst.models import least_squares
+from greedyfirst.models.least_squares import PINV
 from greedyfirst.policies.policy import Policy
-from greedyfirst.policies.selection import Scores
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.problems import ClippedGaussian, GaussianNoise, GaussianParameters, LinearProblem
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +53,9 @@ if __name__ == "__main__":
 
     new = lambda made: Agent(made, n_arms=3, n_features=2, seed=3)
     found = {"agent": arms(new(policy))}
-    inside = GreedyFirst(fallback=policy, t0=10, lambda0=5.0, warmup="pinv")
-    found["inside"] = arms(new(inside))
+    if INSIDE:
+        inside = GreedyFirst(fallback=policy, t0=10, lambda0=5.0, warmup="pinv")
+        found["inside"] = arms(new(inside))
     agent = new(policy)
     arms(agent, 20)
     agent.save(sys.argv[1])
@@ -65,6 +70,11 @@ if __name__ == "__main__":
     found["regret"] = simulate(problem, {"own": policy}, **settings).final.tolist()
     print(json.dumps(found))
 """
+
+
+def runs(policy, *, inside):
+    """The end of a script: it tries the policy, and perhaps Greedy-First with it as fallback."""
+    return RUN.replace("POLICY", policy).replace("INSIDE", str(inside))
 
 
 def run_script(path, tmp_path, **environment):
@@ -84,7 +94,7 @@ def run_script(path, tmp_path, **environment):
 @pytest.mark.slow
 def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
     script = tmp_path / "my_policy.py"
-    text = SKELETON.read_text() + RUN.replace("POLICY", "Skeleton(turns=2)")
+    text = SKELETON.read_text() + runs("Skeleton(turns=2)", inside=False)
     script.write_text(text)
     compiled = run_script(script, tmp_path)
     assert compiled["agent"][:6] == [0, 1, 2, 0, 1, 2]
@@ -102,11 +112,11 @@ def test_the_skeleton_runs_everywhere_and_an_edit_is_seen(tmp_path):
 def test_lin_ucb_as_a_script_of_ones_own_is_the_packages(tmp_path):
     script = tmp_path / "own_lin_ucb.py"
     text = re.sub(r"\bLinUCB\b", "OwnLinUCB", LIN_UCB.read_text())
-    script.write_text(text + RUN.replace("POLICY", "OwnLinUCB(alpha=0.5)"))
+    script.write_text(text + runs("OwnLinUCB(alpha=0.5)", inside=True))
     own = run_script(script, tmp_path)
     package = tmp_path / "package_lin_ucb.py"
     imported = "from greedyfirst import LinUCB\n"
-    package.write_text(imported + RUN.replace("POLICY", "LinUCB(alpha=0.5)"))
+    package.write_text(imported + runs("LinUCB(alpha=0.5)", inside=True))
     assert own == run_script(package, tmp_path)
 
 
@@ -207,3 +217,115 @@ def test_a_saved_agent_of_an_unknown_policy_names_its_module(tmp_path):
 
     with pytest.raises(ValueError, match="import my_module first"):
         from_description({"policy": "my_module:Mine", "options": {}})
+
+
+# ---------------------------------------------------------------- mistakes, and their sentences
+
+
+class LearningState(Record):
+    model: object = part()
+    scores: Scores = part()
+
+
+class Right(Policy):
+    @staticmethod
+    def init(policy, n_arms, n_features, memory):
+        model = least_squares.init(memory, n_arms, n_features)
+        return LearningState(memory, model=model, scores=Scores(memory, n_arms=n_arms))
+
+    @staticmethod
+    @kernel
+    def score(policy, state, step, context, eligible):
+        predict(state.model, context, state.scores)
+        return -1
+
+    @staticmethod
+    @kernel
+    def update(policy, state, step, context, arm, reward):
+        least_squares.observe(state.model, PINV, arm, context, reward)
+
+
+class PlainUpdate(Right):
+    @staticmethod
+    def update(policy, state, step, context, arm, reward):
+        least_squares.observe(state.model, PINV, arm, context, reward)
+
+
+class PlainBoth(PlainUpdate):
+    @staticmethod
+    def score(policy, state, step, context, eligible):
+        predict(state.model, context, state.scores)
+        return -1
+
+
+class NoReturn(Right):
+    @staticmethod
+    @kernel
+    def score(policy, state, step, context, eligible):
+        predict(state.model, context, state.scores)
+
+
+class SometimesNoReturn(Right):
+    @staticmethod
+    @kernel
+    def score(policy, state, step, context, eligible):
+        if step <= 2:
+            return 0
+        predict(state.model, context, state.scores)
+
+
+class NoReturnInPython(RoundRobin):
+    @staticmethod
+    def score(policy, state, step, context, eligible):
+        RoundRobin.score(policy, state, step, context, eligible)
+
+
+class NoDataclass(Right):
+    turns: int = 2
+
+
+class SlipState(RoundRobinState):
+    counts: object = floats("n_arm")
+
+
+class SlipInAShape(Right):
+    @staticmethod
+    def init(policy, n_arms, n_features, memory):
+        return SlipState(memory, n_arms=n_arms, scores=Scores(memory, n_arms=n_arms))
+
+
+class NoScores(Right):
+    @staticmethod
+    def init(policy, n_arms, n_features, memory):
+        return LearningState(memory, model=least_squares.init(memory, n_arms, n_features))
+
+
+class NoState(Right):
+    @staticmethod
+    def init(policy, n_arms, n_features, memory):
+        Right.init(policy, n_arms, n_features, memory)
+
+
+MUST_RETURN = "score must return an arm's number, or -1 and scores, "
+SENTENCES = {
+    PlainUpdate: "PlainUpdate.score is a kernel, but other functions of PlainUpdate are not: write "
+    "@kernel above all of them, or above none",
+    PlainBoth: "PlainBoth.score calls the kernel predict, which kernels alone can: write @kernel "
+    "above PlainBoth.score",
+    NoReturn: MUST_RETURN + "but returns nothing, on one way through it at least",
+    SometimesNoReturn: MUST_RETURN + "but returns nothing, on one way through it at least",
+    NoReturnInPython: MUST_RETURN + "got None",
+    NoDataclass: "NoDataclass has the options turns, but is no dataclass: write "
+    "@dataclass(frozen=True, kw_only=True) above it",
+    SlipInAShape: "SlipState.counts has the length 'n_arm' that is not given, only n_arms, scores",
+    NoScores: "LearningState.scores is a record that is not given, only model",
+    NoState: "the state that NoState.init returns must be a Record with scores, a part of the type "
+    "Scores, got None",
+}
+
+
+@pytest.mark.parametrize("kind", SENTENCES, ids=lambda kind: kind.__name__)
+@pytest.mark.skipif(not native_numba.KERNEL_OPTIONS, reason="plain numba has no such sentence")
+def test_a_mistake_in_a_policy_is_a_sentence(kind):
+    with pytest.raises((TypeError, ValueError), match=re.escape(SENTENCES[kind])):
+        Agent(kind(), n_arms=3, n_features=2, seed=1).choose([1.0, 2.0])

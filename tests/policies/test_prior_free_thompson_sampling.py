@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from greedyfirst import Agent, PriorFreeThompsonSampling
-from support.trial_runs import play_one_by_one
+from greedyfirst.testing.trial_runs import play_one_by_one
 
 N_ARMS, D = 3, 4
 

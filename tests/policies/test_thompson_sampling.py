@@ -12,7 +12,7 @@ from greedyfirst import Agent, ThompsonSampling
 from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.kernels import entry
 from greedyfirst.numerics.randomness import normal, stream
-from support.trial_runs import play_one_by_one
+from greedyfirst.testing.trial_runs import play_one_by_one
 
 N_ARMS, D, SIGMA = 3, 4, 0.4
 MEAN = np.array([0.5, 0.0, -0.5, 1.0])

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from support.interrupts import hear_interrupts
+
 OWN_PROBLEM = """
 import numpy as np
 from greedyfirst import FixedArm, Greedy, simulate
@@ -102,11 +104,6 @@ except KeyboardInterrupt:
 """
 
 
-def listen_to_interrupts():
-    """Shells make the processes that they start in the background deaf to SIGINT."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -116,7 +113,7 @@ def test_an_interrupt_ends_a_long_run(n_jobs):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=listen_to_interrupts,
+        preexec_fn=hear_interrupts,
     ) as process:
         for _ in range(20):
             assert process.stdout.readline() == "drawing\n"

@@ -75,6 +75,7 @@ if __name__ == "__main__":
         found[f"rounds, {name}"] = walk(play)
         found[f"choose, {name}"] = walk(partial(agent.choose, context))
         found[f"update, {name}"] = walk(partial(agent.update, context, 0, 1.0))
-    full = walk(lambda: simulate(Given(), {"Greedy": Greedy()}, **settings))
+    policies = {"Greedy": Greedy()}
+    full = walk(lambda: simulate(Given(), policies, **settings))
     found["simulate, Greedy"] = [file for file in full if file not in found["rounds, Greedy"]]
     print(json.dumps(found))

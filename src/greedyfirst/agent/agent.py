@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
 from greedyfirst.policies.policy import FOREIGN
-from greedyfirst.policies.selection import selection_probabilities
+from greedyfirst.policies.selection import refuse, selection_probabilities
 from greedyfirst.validation import (
     BoolArray,
     FloatArray,
@@ -115,6 +115,9 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         arm: int = self._decide(self._given_work, step, given, how, self.seed)
         if arm < 0:
             array("context", context, self._shape)
+            self._refuse(
+                step, self._work.eligible if eligible is None else self._work.eligible_once
+            )
         self.decisions, self._chosen, self._restricted = step, arm, eligible is not None
         return self.arm_names[arm] if self._tells_names else arm
 
@@ -125,7 +128,9 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         """
         rows = self._rows("contexts", contexts)
         arms = np.zeros(len(rows), np.int64)
-        run(self._loop(decide_many), self._work, self.decisions + 1, rows, self.seed, arms)
+        made = run(self._loop(decide_many), self._work, self.decisions + 1, rows, self.seed, arms)
+        if made < len(rows):
+            self._refuse(self.decisions + 1 + made, self._eligible)
         self.decisions += len(rows)
         return np.array(self.arm_names)[arms] if self._tells_names else arms
 
@@ -221,6 +226,10 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         if self.decisions == 0 and len(rows):
             self._count_history()
 
+    def _refuse(self, step: int, eligible: FloatArray) -> NoReturn:
+        """Say why the policy's decision at this step cannot be made."""
+        refuse(self.policy, self._work.due, self.state.scores, eligible, step)
+
     def _given(self, context: Any) -> FloatArray:
         """A context as the compiled calls take it; they see to it that it is finite."""
         if type(context) is _ARRAY and context.dtype is _FLOAT64 and context.shape == self._shape:
@@ -234,7 +243,7 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
     @property
     def forced(self) -> bool:
         """Whether the last ``choose`` had to take its arm: an initial pull or a forced sample."""
-        return self._work.forced
+        return self._work.due >= 0
 
     @property
     def mode(self) -> Mode:
@@ -311,7 +320,7 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         eligible = self._work.eligible_once if self._restricted else self._eligible
         if self.forced:
             highest = np.arange(self.n_arms) == self._chosen
-        elif scores.random_share > 0.0 or scores.spread.any():
+        elif scores.stated or scores.random_share > 0.0 or scores.spread.any():
             return selection_probabilities(scores, eligible)
         else:
             nearness = np.abs(scores.value - scores.value[self._chosen])

@@ -87,8 +87,9 @@ class DecisionMaker(RunningPolicy):
     def answer_alarms(self, on_alarm: str) -> None:
         """From now on, ``on_alarm`` is what Greedy-First does at an alarm."""
         self._watched("answer_alarms")
-        self.policy = self.policy.answering(on_alarm)
-        self._move()
+        with self._whole_or_not_at_all():
+            self.policy = self.policy.answering(on_alarm)
+            self._move()
         if self._watch is not None:
             phases.explore_starving(self._watch, getattr(self.options, "explores_arms", False))
 
@@ -119,14 +120,14 @@ class DecisionMaker(RunningPolicy):
             if initial_pulls is None
             else whole_number("initial_pulls", initial_pulls, at_least=0)
         )
-        self.policy.options(self.n_arms + 1, self.n_features)  # refuses what has no more arms
-        self.arm_names = arm_names
-        self._dropped = np.append(self._dropped, False)
-        self._move()
-        admit(self.state, self.n_arms - 1)
-        if self._watch is not None:
-            phases.admit(self, pulls)
-        elif hasattr(self.state, "initial"):
-            arm, own = self.n_arms - 1, self.options.initial_pulls
-            first_pulls.admit(self.state.initial, arm, self.decisions, pulls, own)
+        with self._whole_or_not_at_all():
+            self.arm_names = arm_names
+            self._dropped = np.append(self._dropped, False)
+            self._move()
+            admit(self.state, self.n_arms - 1)
+            if self._watch is not None:
+                phases.admit(self, pulls)
+            elif hasattr(self.state, "initial"):
+                arm, own = self.n_arms - 1, self.options.initial_pulls
+                first_pulls.admit(self.state.initial, arm, self.decisions, pulls, own)
         return self._told(self.n_arms - 1)

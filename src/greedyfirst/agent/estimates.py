@@ -14,7 +14,7 @@ from greedyfirst.agent.loops import ONLY_SCORE
 from greedyfirst.agent.running_policy import RunningPolicy
 from greedyfirst.links.link import link_of, means
 from greedyfirst.policies.greedy_first import DiversityReport, report
-from greedyfirst.policies.selection import selection_probabilities
+from greedyfirst.policies.selection import probabilities, refusal, refuse
 from greedyfirst.validation import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ class Estimates(RunningPolicy):
         rows, many = self._one_or_many(context)
         found = np.empty((len(rows), self.n_arms))
         for place, row in enumerate(rows):
-            due = self._decide(self._given_work, self.decisions + 1, row, ONLY_SCORE, self.seed)
-            if due >= 0:
-                found[place] = np.arange(self.n_arms) == due
-            else:
-                found[place] = selection_probabilities(self.state.scores, self._eligible)
+            step = self.decisions + 1
+            due = self._decide(self._given_work, step, row, ONLY_SCORE, self.seed)
+            if refusal(due, self.state.scores, self._eligible) is not None:
+                refuse(self.policy, due, self.state.scores, self._eligible, step)
+            found[place] = probabilities(due, self.state.scores, self._eligible)
         return found if many else found[0]
 
     def intervals(

@@ -12,15 +12,15 @@ from numba import types
 from greedyfirst.agent.noise_sums import WINDOW, NoiseSums
 from greedyfirst.compiling.calls import compiled
 from greedyfirst.compiling.kernels import entry, inline_kernel
-from greedyfirst.compiling.records import Record, flag, floats, part
+from greedyfirst.compiling.records import Record, floats, integer, part
 from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies.policy import score, update
-from greedyfirst.policies.selection import select
+from greedyfirst.policies.selection import chosen_arm
 from greedyfirst.validation import FloatArray, IntArray
 
-#: What the calls for one row return instead of an arm or 0 when a number is not finite; nothing is
-#: changed then.
-BAD_CONTEXT, BAD_REWARD = -1, -2
+#: What the calls for one row return instead of an arm or 0: when a number is not finite, or where
+#: the policy's scores leave no arm to take. Nothing is changed then.
+BAD_CONTEXT, BAD_REWARD, BAD_SCORES = -1, -2, -3
 #: What :func:`learn` returns when an arm's window of rows, of which noise is learned, is full.
 FULL = 1
 
@@ -41,14 +41,14 @@ class Workspace(Record):
     #: 1 for arms that may be chosen: always, and in one call that says so.
     eligible: FloatArray = floats("n_arms")
     eligible_once: FloatArray = floats("n_arms")
-    #: Whether the last decision had to take its arm.
-    forced: bool = flag()
+    #: What ``score`` returned for the last decision: the arm that it had to take, or -1.
+    due: int = integer()
     #: What the rewards tell of their noise.
     noise: NoiseSums = part()
 
 
 def decide(work: Workspace, step: int, given: FloatArray, how: int, seed: int) -> int:
-    """The arm for one context at this step, or ``BAD_CONTEXT``.
+    """The arm for one context at this step, ``BAD_CONTEXT`` or ``BAD_SCORES``.
 
     ``how`` is ``USUAL``, ``ONCE`` for the arms that are eligible in this call, or ``ONLY_SCORE``
     for the arm that must be taken, or -1 and scores in the state.
@@ -56,13 +56,12 @@ def decide(work: Workspace, step: int, given: FloatArray, how: int, seed: int) -
     if not take(given, work.context):
         return BAD_CONTEXT
     eligible = work.eligible_once if how == ONCE else work.eligible
-    arm = score(work.policy, work.state, step, work.context, eligible)
+    due = score(work.policy, work.state, step, work.context, eligible)
     if how == ONLY_SCORE:
-        return arm
-    work.forced = arm >= 0
-    if arm < 0:
-        arm = select(work.state.scores, eligible, seed, step)
-    return arm
+        return due
+    arm = chosen_arm(due, work.state.scores, eligible, seed, step)
+    work.due = due
+    return arm if arm >= 0 else BAD_SCORES
 
 
 def learn(work: Workspace, step: int, given: FloatArray, arm: int, reward: float) -> int:
@@ -126,14 +125,19 @@ def contribution_loop() -> Any:
 
 def decide_many(
     work: Workspace, first_step: int, contexts: FloatArray, seed: int, arms: IntArray
-) -> None:
-    """Choose an arm for each row of ``contexts``, at steps ``first_step``, +1, …, into ``arms``."""
+) -> int:
+    """Choose an arm for each row of ``contexts``, at steps ``first_step``, +1, …, into ``arms``.
+
+    Returns for how many rows: fewer if the policy's scores leave no arm to take.
+    """
     for row in range(contexts.shape[0]):
         step = first_step + row
-        arm = score(work.policy, work.state, step, contexts[row], work.eligible)
-        if arm < 0:
-            arm = select(work.state.scores, work.eligible, seed, step)
-        arms[row] = arm
+        due = score(work.policy, work.state, step, contexts[row], work.eligible)
+        arms[row] = chosen_arm(due, work.state.scores, work.eligible, seed, step)
+        work.due = due
+        if arms[row] < 0:
+            return row
+    return len(contexts)
 
 
 def learn_many(

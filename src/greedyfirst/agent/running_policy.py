@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from greedyfirst.policies import initial_pulls as first_pulls
 from greedyfirst.policies.greedy_first.warm_start import INITIAL
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import NO_ARM
 from greedyfirst.validation import (
     BoolArray,
     FloatArray,
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 Arm = int | str
 
 FIRST_ROOM = 1024
+
+#: What changes when an agent moves to other memory: see :meth:`RunningPolicy._allocate`.
+_MOVED = (
+    "policy", "arm_names", "room", "options", "buffer", "state", "_dropped", "_watch", "_work",
+    "_eligible", "_given_work", "_shape", "_decide", "_learn",
+)  # fmt: skip
 
 
 class RunningPolicy:
@@ -94,6 +102,7 @@ class RunningPolicy:
         sizes = {"n_arms": n_arms, "d": n_features}
         _, work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
         work.eligible[:] = work.eligible_once[:] = 1.0
+        work.due = NO_ARM
         self._work, self._eligible = work, work.eligible
         self._given_work = argument(work) if policy.is_compiled() else work
         #: The shape of an array that is a context as it is; with a schema none is.
@@ -115,9 +124,22 @@ class RunningPolicy:
         """See that the state can keep this many more rewards."""
         if self.rewards + more <= self.room:
             return
-        while self.rewards + more > self.room:
-            self.room *= 2
-        self._move()
+        with self._whole_or_not_at_all():
+            while self.rewards + more > self.room:
+                self.room *= 2
+            self._move()
+
+    @contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """Undo a change of the agent that ends in an error: the old state is still there."""
+        # Not vars(self): once Python has made that dict, every decision takes half as long again.
+        before = {name: getattr(self, name) for name in _MOVED}
+        try:
+            yield
+        except BaseException:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
 
     def _move(self) -> None:
         """Go on with the same state in other memory, for the policy, arms and room as they are."""

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numba
 from numba.extending import overload
 
+from greedyfirst.compiling import native_numba
 from greedyfirst.compiling.kernels import (
     INLINE_OPTIONS,
     Entry,
@@ -81,7 +82,19 @@ def generic(function: Function) -> Function:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return getattr(_MEMBERS[arguments[0].name], name)(*arguments)
+        member = _MEMBERS[arguments[0].name]
+        try:
+            return getattr(member, name)(*arguments)
+        except KeyError as error:
+            called = native_numba.called_kernel(error)
+            if called is None:
+                raise
+            own = f"{member.__name__}.{name}"
+            if is_kernel(getattr(member, name)):
+                told = f"{own} is a kernel, but other functions of {member.__name__} are not"
+                raise TypeError(f"{told}: write @kernel above all of them, or above none") from None
+            told = f"{own} calls the kernel {called}, which kernels alone can"
+            raise TypeError(f"{told}: write @kernel above {own}") from None
 
     def select(*kinds: Any) -> Any:
         found = _kernel(kinds[0], name)

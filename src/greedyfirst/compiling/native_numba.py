@@ -46,6 +46,7 @@ def _used() -> frozenset[str]:
 
 USED = _used()
 _NUMBERS = count(1)
+_ONLY = "is for compiled callers only"
 
 
 # ------------------------------------------------------------- kernels without machine code
@@ -93,10 +94,16 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         """
         result = super().compile_extra(function)
         name = f"{function.__name__}, compiled as number {next(_NUMBERS)}"
-        entry_point = f"{{kernel {name}, is for compiled callers only}}".format
+        entry_point = f"{{kernel {name}, {_ONLY}}}".format
         context = self.state.targetctx
         context.insert_user_function(entry_point, result.fndesc, [result.library])
         return result._replace(entry_point=entry_point)
+
+
+def called_kernel(error: KeyError) -> str | None:
+    """The name of the kernel that was called from Python, if that is the error."""
+    said = str(error.args[0]) if error.args else ""
+    return said.removeprefix("kernel ").partition(",")[0] if said.endswith(_ONLY) else None
 
 
 OPTIONS: dict[str, Any] = {"_nrt": False} if "counts" in USED else {}

@@ -40,6 +40,8 @@ class Field(NamedTuple):
 
     dtype: str
     shape: tuple[str | int, ...] = ()
+    #: Whether it is room to work in, of no meaning between two calls.
+    scratch: bool = False
 
 
 class Part(NamedTuple):
@@ -49,34 +51,34 @@ class Part(NamedTuple):
     shared: bool = False
 
 
-def floats(*shape: str | int) -> Any:
-    """An array of float64."""
-    return Field("float64", shape)
+def floats(*shape: str | int, scratch: bool = False) -> Any:
+    """An array of float64; ``scratch`` if it is of no meaning between two calls."""
+    return Field("float64", shape, scratch)
 
 
-def integers(*shape: str | int) -> Any:
+def integers(*shape: str | int, scratch: bool = False) -> Any:
     """An array of int64."""
-    return Field("int64", shape)
+    return Field("int64", shape, scratch)
 
 
-def flags(*shape: str | int) -> Any:
+def flags(*shape: str | int, scratch: bool = False) -> Any:
     """An array of booleans."""
-    return Field("bool", shape)
+    return Field("bool", shape, scratch)
 
 
-def number() -> Any:
+def number(*, scratch: bool = False) -> Any:
     """One float64."""
-    return Field("float64")
+    return Field("float64", (), scratch)
 
 
-def integer() -> Any:
+def integer(*, scratch: bool = False) -> Any:
     """One int64."""
-    return Field("int64")
+    return Field("int64", (), scratch)
 
 
-def flag() -> Any:
+def flag(*, scratch: bool = False) -> Any:
     """One boolean."""
-    return Field("bool")
+    return Field("bool", (), scratch)
 
 
 def part(*, shared: bool = False) -> Any:
@@ -173,6 +175,11 @@ class Record(Addressed):
         """Take the fields from ``memory``; lengths and inner records are given by name."""
         self.values = {}
         for name, each in self.declared.items():
+            needed = (name,) if isinstance(each, Part) else each.shape
+            for missing in (part for part in needed if isinstance(part, str) and part not in given):
+                what = "is a record" if isinstance(each, Part) else f"has the length {missing!r}"
+                said = f"{type(self).__name__}.{name} {what} that is not given, only"
+                raise TypeError(f"{said} {', '.join(given) or 'the memory'}")
             if isinstance(each, Part):
                 self.values[name] = given[name]
             else:
@@ -183,13 +190,17 @@ class Record(Addressed):
         entries = [(name, self.values[name], each) for name, each in self.declared.items()]
         self._settle(record_name(type(self)), entries)
 
-    def arrays(self, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-        """Every array of the record and of those inside it, with its path ("model.gram")."""
+    def arrays(self, prefix: str = "", *, scratch: bool = True) -> Iterator[tuple[str, np.ndarray]]:
+        """Every array of the record and of those inside it, with its path ("model.gram").
+
+        Those that are declared as scratch too, unless ``scratch=False``.
+        """
         for name, value in self.values.items():
-            if isinstance(value, Record):
-                if not self.declared[name].shared:  # type: ignore[union-attr]
-                    yield from value.arrays(f"{prefix}{name}.")
-            elif isinstance(value, np.ndarray):
+            declared = self.declared[name]
+            if isinstance(declared, Part):
+                if isinstance(value, Record) and not declared.shared:
+                    yield from value.arrays(f"{prefix}{name}.", scratch=scratch)
+            elif scratch or not declared.scratch:
                 yield prefix + name, value
 
     def places(self, buffer: np.ndarray) -> dict[str, list[Any]]:

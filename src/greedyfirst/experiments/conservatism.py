@@ -25,7 +25,7 @@ from greedyfirst.engines.engine import Arrays, Spread, Work, blocks_of, engine_f
 from greedyfirst.policies import Greedy, GreedyFirst
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import score, update
-from greedyfirst.policies.selection import select
+from greedyfirst.policies.selection import chosen_arm
 from greedyfirst.problems import LinearProblem
 from greedyfirst.simulation import simulate
 from greedyfirst.simulation.simulate import block_size
@@ -93,9 +93,11 @@ def follow(
     for t in range(contexts.shape[0]):
         step = t + 1
         context = contexts[t]
-        arm = score(policy, state, step, context, eligible)
-        if arm < 0:
-            arm = select(state.scores, eligible, seed, step)
+        due = score(policy, state, step, context, eligible)
+        arm = chosen_arm(due, state.scores, eligible, seed, step)
+        if arm < 0:  # estimates that are no numbers
+            noted[LEFT] = noted[ERRED] = contexts.shape[0]
+            return
         if regrets[t, arm] >= limits[2]:
             noted[ERRED] = step
         update(policy, state, step, context, arm, rewards[t, arm])

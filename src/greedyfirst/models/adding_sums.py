@@ -36,7 +36,8 @@ def can_add(model: Any, sums: RowSums, phase: int = 0) -> bool:
     if isinstance(model, FirstRidge):
         return _first_prior_stays(model, sums)
     if isinstance(model, LearnedRidge):
-        return _prior_stays(model, sums) and (model.given or features_stay(model, sums))
+        stays = model.given or (_constant_stays(model, sums) and features_stay(model, sums))
+        return stays and _prior_stays(model, sums)
     return isinstance(model, GaussianPosterior)
 
 
@@ -48,6 +49,13 @@ def _prior_stays(model: LearnedRidge, sums: RowSums) -> bool:
     return squares <= learned_prior.GROWTH * model.spread
 
 
+def _constant_stays(model: LearnedRidge, sums: RowSums) -> bool:
+    """Whether x'w is 1 in each of these rows, if it has been in all rows so far."""
+    w, n = model.direction, sums.rows
+    left = n - 2.0 * float(w @ sums.total.sum(axis=0)) + float(w @ sums.gram.sum(axis=0) @ w)
+    return not model.fits or left <= NOTHING * n
+
+
 def features_stay(model: LearnedRidge | FeaturePrior, sums: RowSums) -> bool:
     """Whether no feature varies that has not, and origins cost the sums no digits."""
     about = model.centring
@@ -55,11 +63,6 @@ def features_stay(model: LearnedRidge | FeaturePrior, sums: RowSums) -> bool:
     far = (about.active * about.origin**2 > FAR * np.diag(model.shape)).any()
     if dummies or far:
         return False
-    if model.fits:
-        w, n = model.direction, sums.rows
-        left = n - 2.0 * float(w @ sums.total.sum(axis=0)) + float(w @ sums.gram.sum(axis=0) @ w)
-        if left > NOTHING * n:
-            return False
     fixed = about.active == 0.0
     if about.column >= 0:
         fixed[about.column] = True

@@ -43,13 +43,13 @@ class Centring(Record):
     fixed: int = integer()
     #: Whether rows are other numbers than contexts.
     moved: bool = flag()
-    # Scratch: a row, a context that stands for another and whether it does, by how much origins
-    # moved, and the constant before.
-    row: FloatArray = floats("d")
-    context: FloatArray = floats("d")
-    stands_in: bool = flag()
-    shift: FloatArray = floats("d")
-    before: FloatArray = floats("d")
+    #: A row, a context that stands for another and whether it does, by how much origins moved, and
+    #: the constant before.
+    row: FloatArray = floats("d", scratch=True)
+    context: FloatArray = floats("d", scratch=True)
+    stands_in: bool = flag(scratch=True)
+    shift: FloatArray = floats("d", scratch=True)
+    before: FloatArray = floats("d", scratch=True)
 
     @property
     def there(self) -> FloatArray:

@@ -9,18 +9,21 @@ A **policy** is an immutable record of options: a frozen, keyword-only dataclass
     ``model`` with the arms' ``pulls``, ``gram`` and ``estimate``; plain Python;
 ``score(policy, state, step, context, eligible) -> arm``
     the arm that decision ``step`` (1, 2, …) must take, or -1 and scores in ``state.scores`` to
-    select from; ``eligible`` is 1 for arms that may be chosen; changes nothing but scratch;
+    select from; ``eligible`` is 1 for arms that may be chosen; changes nothing but scratch, and
+    draws nothing: what is random are the scores' draws, or probabilities that it states;
 ``update(policy, state, step, context, arm, reward)``
     learn, in place; ``step`` is the decision's, ``FOREIGN`` for a row that the policy did not
     decide, ``SUMMARY`` for one that stands for many others (same Gram matrix and moments).
 
 ``policy`` are the options as :meth:`Policy.options` gives them, by name. With ``@kernel`` above
 them ``score`` and ``update`` are compiled; without it they run as plain Python, in an agent and,
-slowly, in a simulation. ``policies/skeleton.py`` is an example to copy.
+slowly, in a simulation. ``docs/skeleton_policy.py`` is an example to copy, and
+:func:`greedyfirst.testing.check_policy` finds mistakes in a policy.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -60,6 +63,16 @@ class Policy(Family):
     exploits: ClassVar[bool] = False
     #: Whether it keeps a watch over its arms' samples: see :meth:`watch`.
     watches: ClassVar[bool] = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse a class whose options are none, since it is no dataclass."""
+        for each in cls.__mro__[: cls.__mro__.index(Policy)]:
+            stated = inspect.get_annotations(each).items()
+            options = [name for name, kind in stated if "ClassVar" not in str(kind)]
+            if options and issubclass(each, Policy) and "__dataclass_fields__" not in vars(each):
+                said = f"{each.__name__} has the options {', '.join(options)}, but is no dataclass"
+                raise TypeError(f"{said}: write @dataclass(frozen=True, kw_only=True) above it")
+        return super().__new__(cls)
 
     def __init_subclass__(cls) -> None:
         """Enter the table of policies."""

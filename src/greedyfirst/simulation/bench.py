@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from greedyfirst.compiling.calls import argument, compiled
+from greedyfirst.compiling.calls import argument, compiled, run
 from greedyfirst.engines.engine import Arrays, Work
 from greedyfirst.links.link import check_rewards
 from greedyfirst.policies.loops import loop_for, new_state
 from greedyfirst.policies.policy import Policy
+from greedyfirst.policies.selection import refuse
 from greedyfirst.problems.problem import Problem
-from greedyfirst.simulation.episode import play
+from greedyfirst.simulation.episode import due_at, play
 from greedyfirst.validation import FloatArray, array, wrong
 
 
@@ -136,6 +137,9 @@ class Bench:
                 result["arms"][number],
             )
             result["seconds"][number] = time.perf_counter() - start
+            played = int(result["pulls"][number].sum())
+            if played < self.horizon:
+                self._refuse(policy, place, played + 1, draw[0][played])
             watch = policy.watch(place.state)
             if watch is not None:
                 result["switched_at"][number] = watch.switched_at
@@ -145,6 +149,12 @@ class Bench:
                     result["weakest"][number] = watch.weakest[watch.culprit]
                     result["alarmed_at"][number] = watch.tripped_at[watch.culprit]
         return result
+
+    def _refuse(self, policy: Policy, place: Place, step: int, context: FloatArray) -> NoReturn:
+        """Say why the policy's decision at this step cannot be made: score it again."""
+        again = loop_for(due_at, policy, place.options, place.state)
+        due = run(again, place.options, place.state, step, context, self.eligible)
+        refuse(policy, due, place.state.scores, self.eligible, step)
 
     def _empty_result(self) -> dict[str, NDArray[Any]]:
         n = len(self.places)

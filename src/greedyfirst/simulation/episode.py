@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from greedyfirst.policies.policy import score, update
-from greedyfirst.policies.selection import select
+from greedyfirst.policies.selection import chosen_arm
 from greedyfirst.validation import FloatArray, IntArray
 
 SmallIntArray = NDArray[np.int16]
@@ -27,7 +27,7 @@ def play(
     pulls: FloatArray,
     arms: SmallIntArray,
 ) -> float:
-    """Play all rounds of one instance.
+    """Play all rounds of one instance, or those before one in which no arm can be taken.
 
     ``contexts`` (horizon, n_features), ``rewards`` and ``regrets`` (horizon, n_arms). The regret
     summed up to round grid[g] goes to curve[g], that of all rounds is returned; ``pulls`` (n_arms,)
@@ -38,9 +38,10 @@ def play(
     for t in range(contexts.shape[0]):
         step = t + 1
         context = contexts[t]
-        arm = score(policy, state, step, context, eligible)
+        due = score(policy, state, step, context, eligible)
+        arm = chosen_arm(due, state.scores, eligible, seed, step)
         if arm < 0:
-            arm = select(state.scores, eligible, seed, step)
+            return total
         total += regrets[t, arm]
         pulls[arm] += 1.0
         if t < arms.shape[0]:
@@ -50,3 +51,8 @@ def play(
             point += 1
         update(policy, state, step, context, arm, rewards[t, arm])
     return total
+
+
+def due_at(policy: Any, state: Any, step: int, context: FloatArray, eligible: FloatArray) -> int:
+    """What the policy says of this step: the arm that it must take, or -1 and scores."""
+    return score(policy, state, step, context, eligible)

@@ -18,6 +18,7 @@ from greedyfirst.service.errors import LogFailedError
 from greedyfirst.service.log.copying import copy_log
 from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.log.table_reader import silently
+from support.interrupts import hear_interrupts
 from support.postgres_server import PostgresServer
 
 
@@ -32,7 +33,9 @@ def test_a_copy_that_is_killed_leaves_no_log(
     store = FileStore(tmp_path)
     write(store, 40_000)
     words = [sys.executable, "-m", "greedyfirst", "log", "copy", str(store.place), str(target)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts
+    ) as process:
         while not filling(target):
             assert process.poll() is None
             time.sleep(0.002)

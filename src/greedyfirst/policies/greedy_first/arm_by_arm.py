@@ -74,9 +74,9 @@ class ArmWatch(Watch):
     explored: BoolArray = flags("n_arms")
     #: The round at which it was fed last (0: it has not been).
     fed_at: IntArray = integers("n_arms")
-    # Scratch: whose scores the last decision raised, and by how much.
-    raised: BoolArray = flags("n_arms")
-    raised_by: FloatArray = floats("n_arms")
+    #: Whose scores the last decision raised, and by how much.
+    raised: BoolArray = flags("n_arms", scratch=True)
+    raised_by: FloatArray = floats("n_arms", scratch=True)
 
     @property
     def last_look(self) -> int:
@@ -138,8 +138,8 @@ class ArmByArmState(Record):
     watch: Any = part()
     #: The greedy state's own.
     scores: Scores = part(shared=True)
-    # Scratch: eligible arms that have not been dropped.
-    allowed: FloatArray = floats("n_arms")
+    #: Eligible arms that have not been dropped.
+    allowed: FloatArray = floats("n_arms", scratch=True)
 
     @property
     def model(self) -> Any:

@@ -100,6 +100,7 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     state.scores.value[:] = 0.0
     state.scores.spread[:] = 0.0
     state.scores.random_share = 0.0
+    state.scores.stated = False
 
 
 def watch_again(watch: Watch, arm: int, *, anew: bool) -> None:

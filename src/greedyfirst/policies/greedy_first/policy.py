@@ -61,8 +61,8 @@ class GreedyFirstState(Record):
     samples: InitialSamples = part()
     #: Scratch of the warm start.
     summary: Summary = part()
-    # Scratch: eligible arms that have not been dropped.
-    allowed: FloatArray = floats("n_arms")
+    #: Eligible arms that have not been dropped.
+    allowed: FloatArray = floats("n_arms", scratch=True)
 
     @property
     def model(self) -> Any:
@@ -402,6 +402,7 @@ class GreedyFirst(Policy):
             copy(state.fallback.scores.spread, scores.spread)
             scores.random_share = state.fallback.scores.random_share
             scores.rounding = state.fallback.scores.rounding
+            scores.stated = state.fallback.scores.stated
         else:
             due = kernels.score(policy.greedy, state.greedy, step, context, allowed)
         watch.rule_out(watched, allowed, scores)

@@ -1,11 +1,17 @@
 """Runs that every policy is put through: the same draw one at a time, in batches and compiled."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from greedyfirst import Agent
+from greedyfirst.agent import Agent
 from greedyfirst.compiling.calls import run
 from greedyfirst.policies.loops import loop_for, new_state
+from greedyfirst.policies.policy import Policy
 from greedyfirst.simulation.episode import play
+from greedyfirst.validation import FloatArray
 
 N_ARMS, N_FEATURES = 3, 4
 HORIZON = 150
@@ -13,40 +19,48 @@ SEED = 11
 BATCH = 7
 
 
-def draw_trial(horizon=HORIZON, seed=5):
-    """Contexts and rewards: an intercept, two normals, and a column that is 0 for 20 rounds."""
+def draw_trial(
+    horizon: int = HORIZON, seed: int = 5, *, n_arms: int = N_ARMS, n_features: int = N_FEATURES
+) -> tuple[FloatArray, FloatArray]:
+    """Contexts and rewards: an intercept, then normals, the last of which is 0 for 20 rounds."""
     rng = np.random.default_rng(seed)
-    contexts = np.column_stack([np.ones(horizon), rng.normal(size=(horizon, N_FEATURES - 1))])
+    contexts = np.column_stack([np.ones(horizon), rng.normal(size=(horizon, n_features - 1))])
     contexts[:20, -1] = 0.0
-    parameters = rng.normal(size=(N_ARMS, N_FEATURES))
-    rewards = contexts @ parameters.T + 0.3 * rng.normal(size=(horizon, N_ARMS))
+    parameters = rng.normal(size=(n_arms, n_features))
+    rewards = contexts @ parameters.T + 0.3 * rng.normal(size=(horizon, n_arms))
     return contexts, rewards
 
 
-def suited(policy, rewards):
+def suited(policy: Policy, rewards: FloatArray) -> FloatArray:
     """The rewards as a policy can learn from them: signs for 0 and 1, sizes for counts."""
     link = policy.reward_link().name
     if link in ("logistic", "probit"):
         return (rewards > 0).astype(float)
-    return np.floor(np.abs(rewards)) if link == "poisson" else rewards
+    counts: FloatArray = np.floor(np.abs(rewards))
+    return counts if link == "poisson" else rewards
 
 
-def new_agent(policy, seed=SEED):
-    return Agent(policy, n_arms=N_ARMS, n_features=N_FEATURES, seed=seed)
+def new_agent(
+    policy: Policy, seed: int = SEED, *, n_arms: int = N_ARMS, n_features: int = N_FEATURES
+) -> Agent:
+    """An agent of the policy before its first decision."""
+    return Agent(policy, n_arms=n_arms, n_features=n_features, seed=seed)
 
 
-def play_one_by_one(agent, contexts, rewards):
+def play_one_by_one(agent: Agent, contexts: FloatArray, rewards: FloatArray) -> list[int]:
     """The arms chosen when each reward arrives before the next decision."""
-    arms, rewards = [], suited(agent.policy, rewards)
+    arms: list[int] = []
+    rewards = suited(agent.policy, rewards)
     for context, row in zip(contexts, rewards, strict=True):
         arms.append(agent.choose(context))
         agent.update(context, arms[-1], float(row[arms[-1]]))
     return arms
 
 
-def play_late(agent, contexts, rewards):
+def play_late(agent: Agent, contexts: FloatArray, rewards: FloatArray) -> list[int]:
     """As :func:`play_in_batches`, but one call per decision and per reward."""
-    arms, rewards = [], suited(agent.policy, rewards)
+    arms: list[int] = []
+    rewards = suited(agent.policy, rewards)
     for start in range(0, len(contexts), BATCH):
         rows = range(start, min(start + BATCH, len(contexts)))
         arms += [agent.choose(contexts[row]) for row in rows]
@@ -55,9 +69,10 @@ def play_late(agent, contexts, rewards):
     return arms
 
 
-def play_in_batches(agent, contexts, rewards):
+def play_in_batches(agent: Agent, contexts: FloatArray, rewards: FloatArray) -> list[int]:
     """The arms chosen when decisions and rewards come in batches."""
-    arms, rewards = [], suited(agent.policy, rewards)
+    arms: list[int] = []
+    rewards = suited(agent.policy, rewards)
     for start in range(0, len(contexts), BATCH):
         batch = contexts[start : start + BATCH]
         chosen = agent.choose_many(batch)
@@ -67,8 +82,13 @@ def play_in_batches(agent, contexts, rewards):
     return arms
 
 
-def play_compiled(policy, contexts, rewards, seed=SEED):
-    """The arms of ``simulate``'s compiled loop: an arm's regret is its number, which tells it."""
+def play_compiled(
+    policy: Policy, contexts: FloatArray, rewards: FloatArray, seed: int = SEED
+) -> tuple[list[int], Any]:
+    """The arms of ``simulate``'s loop, and the state that it ends with.
+
+    An arm's regret is its number, so that the curve tells the arms too.
+    """
     rewards = suited(policy, rewards)
     horizon, n_features = contexts.shape
     n_arms = rewards.shape[1]
@@ -81,5 +101,6 @@ def play_compiled(policy, contexts, rewards, seed=SEED):
     tables = contexts, rewards, regrets, np.ones(n_arms)
     arms = np.full(horizon, -1, np.int16)
     run(loop, options, state, seed, *tables, grid, curve, np.zeros(n_arms), arms)
-    assert arms.tolist() == np.diff(curve, prepend=0.0).tolist()
+    if arms.tolist() != np.diff(curve, prepend=0.0).tolist():
+        raise AssertionError("the curve of simulate's loop is not that of the arms that it played")
     return arms.tolist(), state
