@@ -19,14 +19,14 @@ from greedyfirst.theory.bounds.arm_by_arm_rule import ArmByArmRule
 from greedyfirst.validation import FloatArray, number, whole_number, wrong
 
 #: Ratios of shells, and of the level y to the gap: the best of each is taken.
-RATIOS = (1.03, 1.06, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0, 3.0)
-LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+RATIOS = (1.06, 1.12, 1.3)
+LEVELS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85)
 # Sums of what falls go over blocks that grow by these factors, each as high as where it begins.
-ROUNDS_BLOCK, PULLS_BLOCK, EXACT_PULLS = 1.03, 1.01, 200
+ROUNDS_BLOCK, PULLS_BLOCK, EXACT_PULLS = 1.05, 1.01, 200
 # Shells beyond this exponent add less than 1e-18 together.
 NEGLIGIBLE_EXPONENT = 50.0
-# Gaps and levels of the bound that knows no gap: points a decade.
-GRID = 12
+# The bound that knows no gap: points a decade of gaps and levels, blocks of rounds.
+GRID, COARSE_BLOCK = 12, 1.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ def worst_mean_regret(
         values = np.array([means.fails(step, float(y)) for y in ys])
         return float(ys[0] + (values[:-1] * np.diff(ys)).sum())
 
-    return float(sigma * (known + means.rounds(lost) / level))
+    return float(sigma * (known + means.rounds(lost, COARSE_BLOCK) / level))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,11 +232,11 @@ class _Means:
         lead = np.maximum(weights * np.maximum(lead, 0) - kappa * self.error, 0)
         return 1 + float((sizes * np.exp(-lead * lead / (2 * ends))).sum())
 
-    def rounds(self, value: Callable[[float], float]) -> float:
+    def rounds(self, value: Callable[[float], float], block: float = ROUNDS_BLOCK) -> float:
         """The sum over the rounds of what falls with them."""
         total, step = 0.0, 1
         while step <= self.horizon:
-            following = min(self.horizon + 1, max(step + 1, int(step * ROUNDS_BLOCK)))
+            following = min(self.horizon + 1, max(step + 1, int(step * block)))
             total += (following - step) * value(step)
             step = following
         return total
