@@ -1,16 +1,12 @@
 """What the paper proves, as numbers: covariate diversity, regret bounds, success probabilities."""
 
+from greedyfirst.theory.bounds.arm_by_arm_inputs import ArmByArmInputs
 from greedyfirst.theory.bounds.arm_by_arm_means import (
     MeanRegret,
     arm_by_arm_mean_regret,
     worst_mean_regret,
 )
-from greedyfirst.theory.bounds.arm_by_arm_regret import (
-    ArmByArmInputs,
-    ArmByArmRegret,
-    arm_by_arm_regret,
-    poorly_known_rounds,
-)
+from greedyfirst.theory.bounds.arm_by_arm_regret import ArmByArmRegret, arm_by_arm_regret
 from greedyfirst.theory.bounds.arm_by_arm_rule import ArmByArmRule, round_of_return
 from greedyfirst.theory.bounds.diversity_lemmas import (
     diversity_from_symmetry,
@@ -37,6 +33,7 @@ from greedyfirst.theory.bounds.ols_bandit_regret import (
     OLSBanditRegret,
     ols_bandit_regret,
 )
+from greedyfirst.theory.bounds.poorly_known_rounds import poorly_known_rounds
 from greedyfirst.theory.bounds.problem_constants import (
     LeadEstimate,
     MarginEstimate,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
-from support.arm_by_arm_runs import Runs
 
 from greedyfirst import GreedyFirst, simulate
 from greedyfirst.problems import FromArray, GaussianNoise, LinearProblem
 from greedyfirst.theory import ArmByArmRule, arm_by_arm_mean_regret, worst_mean_regret
 from greedyfirst.theory.bounds.arm_by_arm_means import _Means
+from support.arm_by_arm_runs import Runs
 
 # One-sided tests at this level; a file of them gives a false alarm with a chance below 1 %.
 LEVEL = 1e-5

@@ -15,105 +15,25 @@ that an estimate may be off, up to a chance of δ:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from greedyfirst.theory.bounds.arm_by_arm_rule import ArmByArmRule, log_lack
-from greedyfirst.theory.bounds.assumption_errors import (
-    BOUNDED,
-    MARGIN,
-    NOISE,
-    check_lead,
-    required_by,
-)
-from greedyfirst.validation import number, whole_number
+from greedyfirst.theory.bounds.arm_by_arm_inputs import ArmByArmInputs
+from greedyfirst.theory.bounds.arm_by_arm_rule import log_lack
+from greedyfirst.theory.bounds.poorly_known_rounds import poorly_known_rounds
+from greedyfirst.validation import number
 
 # The exponent of a matrix Chernoff bound at half of the mean: (1 - log 2)/2.
 HALF = (1 - math.log(2)) / 2
 # Conditions are checked on blocks of rounds that grow by this factor, at their worse ends.
-BLOCK = 1.02
+BLOCK = 1.05
 # The chance δ is halved so often; what is left costs T rounds.
 HALVINGS = 120
 # Cells of the integral over gaps, in deviations of an estimate.
 CELL, FURTHEST = 0.01, 400.0
 # An arm's pulls and its own error bound each other: rounds of that.
 REFINEMENTS = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArmByArmInputs:
-    """The constants that the bound needs.
-
-    Parameters
-    ----------
-    n_features, horizon : int
-        d and T.
-    x_max, b_max : float
-        Bounds of ‖x‖ and ‖β‖ (Assumption 1).
-    sigma : float
-        σ of the sub-Gaussian noise, above 0.
-    margin_constant : float
-        C₀ (Assumption 2).
-    lambda1, h : float
-        Of Assumption 4: arms of K_opt lead by more than h on contexts with E[xx'1{…}] ⪰ λ₁I.
-    n_suboptimal : int
-        |K_sub|, arms that trail by h for everybody.
-    penalty : float
-        κ of the ridge; (σ/b_max)², that of a prior as wide as the arms, where it is not given.
-    rule : ArmByArmRule
-        K and the rule's constants; of two arms and `GreedyFirst()` where it is not given.
-
-    Examples
-    --------
-    >>> from greedyfirst.theory import ArmByArmInputs
-    >>> inputs = ArmByArmInputs(n_features=2, horizon=1000, x_max=1.0, b_max=1.0, sigma=0.1,
-    ...                         margin_constant=1.0, lambda1=0.1, h=0.2)
-    >>> inputs.n_optimal, inputs.largest_regret
-    (2, 2.0)
-    """
-
-    n_features: int
-    horizon: int
-    x_max: float
-    b_max: float
-    sigma: float
-    margin_constant: float
-    lambda1: float
-    h: float
-    n_suboptimal: int = 0
-    penalty: float | None = None
-    rule: ArmByArmRule = field(default_factory=lambda: ArmByArmRule(n_arms=2))
-
-    def __post_init__(self) -> None:
-        whole_number("n_features", self.n_features, at_least=1)
-        whole_number("horizon", self.horizon, at_least=3)
-        whole_number("n_suboptimal", self.n_suboptimal, at_least=0, at_most=self.rule.n_arms - 1)
-        if self.penalty is not None:
-            number("penalty", self.penalty, above=0)
-        with required_by(BOUNDED):
-            number("x_max", self.x_max, above=0)
-            number("b_max", self.b_max, above=0)
-        with required_by(NOISE):
-            number("sigma", self.sigma, above=0)
-        with required_by(MARGIN):
-            number("margin_constant", self.margin_constant, above=0)
-        check_lead(self.h, self.lambda1, self.x_max, self.n_features, self.n_optimal)
-
-    @property
-    def kappa(self) -> float:
-        """κ."""
-        return (self.sigma / self.b_max) ** 2 if self.penalty is None else self.penalty
-
-    @property
-    def n_optimal(self) -> int:
-        """|K_opt|."""
-        return self.rule.n_arms - self.n_suboptimal
-
-    @property
-    def largest_regret(self) -> float:
-        """2 x_max b_max, the most that one round can cost."""
-        return 2 * self.x_max * self.b_max
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,35 +122,6 @@ def arm_by_arm_regret(inputs: ArmByArmInputs, *, chance: float | None = None) ->
         bound=min(bound, trivial),
         trivial_bound=trivial,
     )
-
-
-def poorly_known_rounds(*, n_features: int, ratio: float, variance: float) -> float:
-    r"""How many pulls of an arm can have had :math:`V \ge v`: the largest N with
-
-    .. math:: N\log(1+v) \le d\log\Bigl(1 + \frac{N}{d}\,\frac{x_{\max}^2}{\kappa}\Bigr) ,
-
-    ``ratio`` x_max²/κ, ``variance`` v. For whatever contexts, and with other pulls in between.
-
-    Examples
-    --------
-    One feature that is always 1, κ = 1: V = 1/(1 + n) is at least 1/10 for the first ten pulls.
-
-    >>> from greedyfirst.theory import poorly_known_rounds
-    >>> 10 <= poorly_known_rounds(n_features=1, ratio=1.0, variance=0.1) < 40
-    True
-    """
-    d = whole_number("n_features", n_features, at_least=1)
-    ratio = number("ratio", ratio, above=0)
-    each = math.log1p(number("variance", variance, above=0))
-    # The right side is concave in N and 0 at 0: above the root the left side is larger.
-    low, high = 0.0, 1.0
-    while high * each <= d * math.log1p(high * ratio / d):
-        low, high = high, 2 * high
-    for _ in range(200):
-        middle = (low + high) / 2
-        inside = middle * each <= d * math.log1p(middle * ratio / d)
-        low, high = (middle, high) if inside else (low, middle)
-    return high
 
 
 @dataclass(frozen=True, kw_only=True)
