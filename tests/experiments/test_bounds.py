@@ -1,6 +1,6 @@
 """The words under the table of `greedyfirst bounds`: no promise is larger than its number."""
 
-from greedyfirst.experiments.bounds.lines import Line
+from greedyfirst.experiments.bounds.line import Line
 from greedyfirst.experiments.bounds.problem import Question
 from greedyfirst.experiments.bounds.report import BoundsReport
 from greedyfirst.experiments.bounds.words import in_words
