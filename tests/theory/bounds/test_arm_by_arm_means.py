@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from greedyfirst import GreedyFirst, simulate
 from greedyfirst.problems import FromArray, GaussianNoise, LinearProblem
 from greedyfirst.theory import ArmByArmRule, arm_by_arm_mean_regret, worst_mean_regret
-from greedyfirst.theory.bounds.arm_by_arm_means import _Means
+from greedyfirst.theory.bounds.arm_by_arm_means import RATIOS, _Means
 from support.arm_by_arm_runs import Runs
 
 # One-sided tests at this level; a file of them gives a false alarm with a chance below 1 %.
@@ -111,6 +111,22 @@ def test_the_shipped_policy_is_below_the_bound():
     lost = result.final[:, 0]
     bound = arm_by_arm_mean_regret([0.3], sigma=1.0, horizon=10_000).bound
     assert lost.mean() + 4.3 * lost.std() / 10 < bound < 3000
+
+
+@pytest.mark.parametrize("doubt", [3.0, 6.0])
+@pytest.mark.parametrize("level", [0.05, 0.5])
+def test_unlucky_rounds_have_a_closed_form(doubt, level):
+    """Step 4 of the proof: their sum over all rounds is finite for c above 2."""
+    rule = ArmByArmRule(n_arms=2, doubt=doubt, early=0.0)
+    means = _Means(rule=rule, horizon=10**8, penalty=0.0, error=0.0, low=1.0, high=1.0)
+    total = means.rounds(lambda step: means.fails(step, level)) / 1.05  # blocks add 5 % at most
+    for ratio in RATIOS:
+        a = doubt / (2 * ratio)
+        if a > 1:
+            inner = integrate.quad(lambda u, a=a: (1 + u) ** a * np.exp((1 - a) * u), 0, np.inf)[0]
+            grid = 1 / np.log(ratio) + 1 / np.e
+            shells = 2 * ratio / (rule.theta * level**2) * (1 + inner) * grid
+            assert total <= 1 + (1 + rule.growth) * shells
 
 
 def test_units_of_rewards_are_units_of_the_bound():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def arm_by_arm_mean_regret(
         own = sum(gap * means.pulls(gap, level * gap) for gap in gaps_in_sigma)
         unlucky, before = 0.0, 0.0
         for gap in dict.fromkeys(gaps_in_sigma):
-            unlucky += (gap - before) * means.rounds(lambda s, y=level * gap: means.fails(s, y))
+            unlucky += (gap - before) * means.rounds(partial(means.fails, level=level * gap))
             before = gap
         found.append((own, unlucky))
     exploring, unlucky = min(found, key=sum)
@@ -210,7 +211,7 @@ class _Means:
             # Exponents grow at least like m·y²/2 once κ·B/m is half of y.
             largest = 8 * NEGLIGIBLE_EXPONENT / level**2 + 2 * kappa * self.error / level + 2
             shells = math.ceil(math.log(largest) / math.log(ratio)) + 1
-            begins = (1 + kappa) * ratio ** np.arange(shells)
+            begins = (1 + kappa) * ratio ** np.arange(float(shells))
             widths = self.low * self.widths(ratio * begins, rewards, ramp=True)
             lead = np.maximum(widths + level - kappa * self.error / begins, 0)
             best = min(best, float(np.exp(-(begins + kappa) * lead * lead / 2).sum()))

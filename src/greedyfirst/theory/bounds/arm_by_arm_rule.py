@@ -3,7 +3,7 @@ r"""The rule of `GreedyFirst()`, arm by arm, as the theorems about it take it.
 With :math:`V_i = x^\top P_ix`, and :math:`V_0 = x^\top P_0x` of the last look, an arm's score is
 
 .. math:: x^\top\hat\beta_i + \sigma\sqrt{c_t\,g(\log^+(\theta V_i/V_0))\,V_i}, \quad
-          g(u) = u - \log(1+u), \quad c_t = c\,\frac{L}{L + eKd},
+          g(u) = u - \log(1+u), \quad c_t = c\,\frac{L}{L + \nu Kd},
 
 L the rewards at the last look: the round t is decided with :math:`L \ge (t-1)/(1+\gamma)`.
 """
@@ -36,7 +36,7 @@ class ArmByArmRule:
     doubt
         c, what the square of a width is multiplied by.
     early
-        e, so that half of c is reached after e·K·d rewards.
+        ν, so that half of c is reached after ν·K·d rewards.
     growth
         γ, by which rewards grow between two looks.
 
