@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 
 from greedyfirst import GLMUCB, Agent, GLMGreedy, GreedyFirst
-from greedyfirst.models.newton import PENALTY
+from greedyfirst.models.likelihood import PENALTY
 from greedyfirst.tables import log_rows
 
 N_ARMS, N_FEATURES = 3, 3

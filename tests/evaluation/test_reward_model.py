@@ -26,8 +26,12 @@ def ridge(log):
     agent = Agent(Greedy(), n_arms=log.n_arms, n_features=log.contexts.shape[1], seed=0)
     agent.update_many(log.contexts, log.arms, log.rewards)
     model = agent.state.model
-    penalty = np.diag(model.penalty * np.array(model.mean_squares))
-    return penalty, np.array(model.reference), float(model.noise_variance)
+    # Days are the constant, and so is the intercept beside them: x'w = 1 has many solutions w.
+    return (
+        model.penalty * np.array(model.shape),
+        np.array(model.reference),
+        float(model.noise_variance),
+    )
 
 
 def test_the_shift_is_that_of_a_ridge_regression_with_a_free_level():

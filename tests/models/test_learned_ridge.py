@@ -35,28 +35,72 @@ def at_learning(n):
     return at
 
 
+def varied(rows):
+    """The columns that can be told from the constant, and the constant itself."""
+    return [j for j in range(rows.shape[1]) if j == 0 or np.ptp(rows[:, j]) > 0.0]
+
+
+def prior_shape(rows, rule):
+    """Q of these rows, written out; they have an intercept, or have no constant at all."""
+    squares = np.diag((rows**2).mean(axis=0))
+    w = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)[0]
+    if (rows[:, 0] == 1.0).all():
+        w = np.eye(rows.shape[1])[0]
+    if rule == 1 or not np.allclose(rows @ w, 1.0):
+        return squares
+    means = rows.mean(axis=0)
+    variances = np.diag(rows.var(axis=0))
+    spread = w @ variances @ w
+    shape = np.outer(means, means) + variances
+    if spread > 1e-12:
+        shape -= np.outer(variances @ w, variances @ w) / spread
+    return shape
+
+
+@pytest.mark.parametrize("rule", [1, 2])
 @pytest.mark.parametrize("n", [1, 2, 7, 60, 700, 5000])
-def test_estimates_are_those_of_the_prior_that_is_reported(n):
+def test_estimates_are_those_of_a_prior_that_is_written_out(n, rule):
     rows, arms, rewards = table(n, seed=n)
-    model = learned(rows, arms, rewards)
+    model = learned(rows, arms, rewards, rule=rule)
+    known = varied(rows) if rule == 2 else range(4)
+    shape = prior_shape(rows[: model.learned_at], rule)[np.ix_(known, known)]
     for arm in range(len(model.pulls)):
-        own, y = rows[arms == arm], rewards[arms == arm]
-        precision = own.T @ own + model.penalty * np.diag(model.mean_squares)
-        rise = np.linalg.solve(precision, own.T @ (y - own @ model.reference))
-        expected = model.reference + (0.0 if model.noise_variance == 0 else rise)
-        np.testing.assert_allclose(model.estimate[arm], expected, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(
-            model.covariance[arm], np.linalg.inv(precision), rtol=1e-6, atol=1e-12
-        )
+        own, y = rows[arms == arm][:, known], rewards[arms == arm]
+        reference = model.reference[known]
+        precision = own.T @ own + model.penalty * shape
+        rise = np.linalg.solve(precision, own.T @ (y - own @ reference))
+        expected = np.zeros(4)
+        expected[known] = reference + (0.0 if model.noise_variance == 0 else rise)
+        np.testing.assert_allclose(model.estimate[arm], expected, rtol=1e-6, atol=1e-9)
+        covariance = np.zeros((4, 4))
+        covariance[np.ix_(known, known)] = np.linalg.inv(precision)
+        np.testing.assert_allclose(model.covariance[arm], covariance, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(
-        model.gram, [rows[arms == arm].T @ rows[arms == arm] for arm in range(len(model.pulls))]
+        model.gram[:, known][:, :, known],
+        [
+            rows[arms == arm][:, known].T @ rows[arms == arm][:, known]
+            for arm in range(arms.max() + 1)
+        ],
     )
 
 
-def log_evidence(model, rows, arms, rewards, penalty):
+def test_dummies_and_shifted_features_have_the_prior_that_is_written_out():
+    rng = np.random.default_rng(5)
+    n = at_learning(300)
+    rows = np.column_stack([np.eye(3)[rng.integers(3, size=n)], rng.normal(2000.0, 5.0, size=n)])
+    arms, rewards = rng.integers(2, size=n), rng.normal(size=n) + rows[:, 1]
+    model = learned(rows, arms, rewards)
+    precision = model.penalty * prior_shape(rows[: model.learned_at], 2)
+    mean = rewards[: model.learned_at].mean()
+    for arm in range(2):
+        own, y = rows[arms == arm], rewards[arms == arm]
+        expected = mean + rows @ np.linalg.solve(own.T @ own + precision, own.T @ (y - mean))
+        np.testing.assert_allclose(rows @ model.estimate[arm], expected, rtol=1e-6, atol=1e-8)
+
+
+def log_evidence(rows, arms, rewards, reference, prior):
     """By the density of all rewards at once, at the likeliest variance; up to a constant."""
-    centred = rewards - rows @ model.reference
-    prior = np.diag(1.0 / (penalty * model.mean_squares))
+    centred = rewards - rows @ reference
     same = arms[:, None] == arms[None, :]
     shape = np.eye(len(rows)) + same * (rows @ prior @ rows.T)
     variance = centred @ np.linalg.solve(shape, centred) / len(rows)
@@ -67,21 +111,24 @@ def log_evidence(model, rows, arms, rewards, penalty):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("n", [10, 40, 150])
-def test_the_penalty_is_the_likeliest_around(n, seed):
+@pytest.mark.parametrize("rule", [1, 2])
+def test_the_penalty_is_the_likeliest_around(n, seed, rule):
     n = at_learning(n)
     rows, arms, rewards = table(n, seed, noise=[0.01, 0.3, 3.0][seed % 3])
-    model = learned(rows, arms, rewards)
-    assert model.learned_at == n
-    d = rows.shape[1]
+    rows, arms, rewards = rows[:n], arms[:n], rewards[:n]
+    model = learned(rows, arms, rewards, rule=rule)
+    d, n = rows.shape[1], model.learned_at
+    rows, arms, rewards = rows[:n], arms[:n], rewards[:n]
+    prior = np.linalg.inv(prior_shape(rows, rule))
     posterior = []
     for ratio in PENALTIES:
-        likelihood, _ = log_evidence(model, rows, arms, rewards, d * ratio)
+        likelihood, _ = log_evidence(rows, arms, rewards, model.reference, prior / (d * ratio))
         posterior.append(likelihood - 0.5 * (np.log(ratio / GUESS) / DOUBT) ** 2)
     step = model.step
     around = posterior[max(step - 1, 0) : step + 2]
     assert posterior[step] == pytest.approx(max(around), rel=1e-9)
     assert model.penalty == d * PENALTIES[step]
-    _, variance = log_evidence(model, rows, arms, rewards, model.penalty)
+    _, variance = log_evidence(rows, arms, rewards, model.reference, prior / model.penalty)
     assert model.noise_variance == pytest.approx(variance, rel=1e-6)
 
 
@@ -89,7 +136,8 @@ def test_the_prior_mean_is_the_mean_reward_where_contexts_hold_a_constant():
     n = at_learning(50)
     rows, arms, rewards = table(n, seed=3)
     model = learned(rows, arms, rewards)
-    np.testing.assert_allclose(rows @ model.reference, rewards.mean(), rtol=1e-8)
+    mean = rewards[: model.learned_at].mean()
+    np.testing.assert_allclose(rows @ model.reference, mean, rtol=1e-8)
     dummies = np.eye(5)[np.arange(n) % 5]
     model = learned(dummies, arms, rewards)
     # Each category that shows for the first time has the prior learned anew.
@@ -100,6 +148,8 @@ def test_without_a_constant_the_prior_mean_is_the_best_multiple_of_the_next_best
     n = at_learning(80)
     rows, arms, rewards = table(n, seed=4, intercept=False)
     model = learned(rows, arms, rewards)
+    n = model.learned_at
+    rows, rewards = rows[:n], rewards[:n]
     nearest = rows @ np.linalg.lstsq(rows, np.ones(n), rcond=None)[0]
     expected = nearest * (nearest @ rewards) / (nearest @ nearest)
     np.testing.assert_allclose(rows @ model.reference, expected, rtol=1e-6, atol=1e-9)

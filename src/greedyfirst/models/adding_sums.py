@@ -56,6 +56,11 @@ def _features_stay(model: LearnedRidge, sums: RowSums) -> bool:
     far = (about.active * about.origin**2 > FAR * np.diag(model.shape)).any()
     if dummies or far:
         return False
+    if model.fits:
+        w, n = model.direction, sums.rows
+        left = n - 2.0 * float(w @ sums.total.sum(axis=0)) + float(w @ sums.gram.sum(axis=0) @ w)
+        if left > NOTHING * n:
+            return False
     fixed = about.active == 0.0
     if about.column >= 0:
         fixed[about.column] = True

@@ -66,9 +66,10 @@ def choose_column(centring: Centring) -> None:
     """Let a column that has had one value be the constant: one of ones if there is any."""
     chosen = -1
     for j in range(centring.first.shape[0]):
-        if centring.active[j] == 0.0 and centring.first[j] != 0.0:
-            if chosen < 0 or (centring.first[j] == 1.0 and centring.first[chosen] != 1.0):
-                chosen = j
+        fixed = centring.active[j] == 0.0 and centring.first[j] != 0.0
+        better = chosen < 0 or (centring.first[j] == 1.0 and centring.first[chosen] != 1.0)
+        if fixed and better:
+            chosen = j
     for j in range(centring.first.shape[0]):
         centring.constant[j] = 0.0
         if chosen < 0:

@@ -2,8 +2,8 @@ r"""The ridge whose prior is learned as rule 1 has it: for records that were mad
 
 Every arm's coefficients are taken for a draw from :math:`N(b, (\sigma^2/\kappa)D^{-1})`, D the
 features' mean squares, so that a feature far from 0 is nearly collinear with an intercept and its
-slope is shrunk away. :mod:`greedyfirst.models.learned_ridge` is what took its place. Agents and logs
-that do not say which rule they have go on with this one, bit for bit.
+slope is shrunk away. :mod:`greedyfirst.models.learned_ridge` is what took its place. Agents and
+logs that do not say which rule they have go on with this one, bit for bit.
 """
 
 from __future__ import annotations
@@ -359,6 +359,12 @@ def _form(model: FirstRidge, matrix: FloatArray, x: FloatArray) -> float:
 @inline_kernel
 def _arm_scale(model: FirstRidge, arm: int) -> float:
     return math.sqrt(model.noise_variance)
+
+
+@kernel_for(posterior.scale_rows, FirstRidge)
+@inline_kernel
+def _scale_rows(model: FirstRidge, arm: int) -> float:
+    return math.inf
 
 
 @kernel_for(posterior.variance, FirstRidge)

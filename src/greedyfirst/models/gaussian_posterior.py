@@ -137,6 +137,12 @@ def _arm_scale(model: GaussianPosterior, arm: int) -> float:
     return 1.0
 
 
+@kernel_for(posterior.scale_rows, GaussianPosterior)
+@inline_kernel
+def _scale_rows(model: GaussianPosterior, arm: int) -> float:
+    return math.inf
+
+
 @kernel_for(posterior.variance, GaussianPosterior)
 @inline_kernel
 def _variance(model: GaussianPosterior, arm: int, x: FloatArray) -> float:

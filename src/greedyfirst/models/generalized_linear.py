@@ -15,6 +15,7 @@ is looked for again only when a row comes that is on its wrong side.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from greedyfirst.compiling.families import kernel_for
@@ -95,6 +96,12 @@ def _form(model: GeneralizedLinear, matrix: FloatArray, x: FloatArray) -> float:
 @inline_kernel
 def _arm_scale(model: GeneralizedLinear, arm: int) -> float:
     return 1.0
+
+
+@kernel_for(posterior.scale_rows, GeneralizedLinear)
+@inline_kernel
+def _scale_rows(model: GeneralizedLinear, arm: int) -> float:
+    return math.inf
 
 
 @kernel_for(posterior.variance, GeneralizedLinear)

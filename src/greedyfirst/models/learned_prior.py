@@ -25,7 +25,8 @@ What the prior is comes from the data, so that no unit and no zero of rewards or
   as likely: a lognormal guess around ``GUESS``·d decides.
 - The noise of an arm has a scale of its own, drawn towards σ by ``LOUDER_ROWS`` where it is louder,
   by ``QUIETER_ROWS`` where it is quieter: an arm whose rewards have all been alike is not therefore
-  certain.
+  certain. For the scale alone the arm's level has a prior worth 1/d of a row: how far its first
+  rewards are from those of all arms may be noise too, so that one bad reward condemns no arm.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ GROWTH = 0.3
 PENALTIES = tuple(10.0 ** (step / 2 - 3) for step in range(10))
 # The guess at κ/d, its natural logarithm's standard deviation, and the nearest of those tried.
 GUESS, DOUBT, FIRST_STEP = 0.02, 1.5, 3
-#: Rows by which an arm's noise is drawn towards that of all arms: few where it is louder, many where
-#: it is quieter, since an arm whose rewards have all been alike may yet have rare large ones.
+#: Rows by which an arm's noise is drawn towards that of all arms: few where it is louder, many
+#: where it is quieter, since an arm whose rewards have all been alike may yet have rare large ones.
 LOUDER_ROWS, QUIETER_ROWS = 5.0, 200.0
 # Added to the pooled Gram matrix, and refined away again: collinear features make it singular.
 # Features far from 0 must not stand for the constant: theirs grow by this factor.
@@ -61,6 +62,8 @@ ALIKE = 1e-14
 # The constant is no function of the contexts when it has less than this share of its square, and
 # is one when no more than this is left.
 NO_CONSTANT = 1e-9
+# Growth that is above its bound by a smaller share is rounding: 0/1 rewards often meet it exactly.
+MARGIN = 1e-9
 # A variance that is a smaller share of the mean square is rounding.
 NO_VARIANCE = 1e-13
 
@@ -91,6 +94,9 @@ class LearnedRidge(Record):
     #: The prior: b = level·w, Q, Q⁻¹, the roots of Q's diagonal, and log det Q in these units.
     reference: FloatArray = floats("d")
     level: float = number()
+    direction: FloatArray = floats("d")  # w
+    #: Whether x'w was 1 in every row when the prior was learned, w being no column of its own.
+    fits: bool = flag()
     shape: FloatArray = floats("d", "d")
     shape_inverse: FloatArray = floats("d", "d")
     units: FloatArray = floats("d")
@@ -111,7 +117,6 @@ class LearnedRidge(Record):
     pooled: FloatArray = floats("d", "d")
     # Scratch.
     gain: FloatArray = floats("d")
-    direction: FloatArray = floats("d")
     change: FloatArray = floats("d")
     means: FloatArray = floats("d")
     variances: FloatArray = floats("d")
@@ -170,6 +175,7 @@ def learn_prior(model: LearnedRidge) -> None:
     pool(model)
     if not model.given:
         known = find_constant(model)
+        model.fits = known and model.centring.column < 0
         if centring.plan_origins(model.centring, model.means, model.variances):
             rebase(model)
             pool(model)
@@ -356,8 +362,9 @@ def learn_variances(model: LearnedRidge) -> None:
     if not model.given:
         climb(model)
         model.penalty = model.reference.shape[0] * PENALTIES[model.step]
-    unexplained, _ = fit(model, model.penalty)
+    unexplained, _ = fit(model, model.penalty, 0.0)
     model.noise_variance = unexplained / model.rewards
+    fit(model, model.penalty, 1.0 / model.reference.shape[0])
     for arm in range(model.squares.shape[0]):
         louder = model.unexplained[arm] > model.pulls[arm] * model.noise_variance
         rows = LOUDER_ROWS if louder else QUIETER_ROWS
@@ -388,20 +395,21 @@ def evidence(model: LearnedRidge, step: int) -> float:
 
     With σ² the likeliest one.
     """
-    unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step])
+    unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step], 0.0)
     doubt = math.log(PENALTIES[step] / GUESS) / DOUBT
     return -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
 
 
 @kernel
-def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
+def fit(model: LearnedRidge, penalty: float, level: float) -> tuple[float, float]:
     """What is left of the rewards' squares under this κ, and Σ log det(I + Q⁻¹G/κ) over the arms.
 
-    By arm the former is in ``unexplained``. In units in which Q has a unit diagonal.
+    By arm the former is in ``unexplained``. In units in which Q has a unit diagonal. An arm's level
+    at the mean context has a prior of ``level`` rows more.
     """
     n_arms, d = model.estimate.shape
     matrix, factor, solution = model.matrix, model.other_matrix, model.gain
-    units, shape = model.units, model.shape
+    units, shape, means = model.units, model.shape, model.means
     squares = left = log_determinant = 0.0
     for arm in range(n_arms):
         squares += model.squares[arm]
@@ -411,7 +419,8 @@ def fit(model: LearnedRidge, penalty: float) -> tuple[float, float]:
         gram, moment = model.settled_gram[arm], model.moment[arm]
         for i in range(d):
             for j in range(i + 1):
-                matrix[i, j] = (gram[i, j] + penalty * shape[i, j]) / (units[i] * units[j])
+                matrix[i, j] = gram[i, j] + penalty * shape[i, j] + level * means[i] * means[j]
+                matrix[i, j] /= units[i] * units[j]
         if not cholesky(matrix, factor):
             left += model.squares[arm]
             continue

@@ -24,6 +24,8 @@ from greedyfirst.models.learned_prior import (
     ALIKE,
     FIRST_STEP,
     GROWTH,
+    LOUDER_ROWS,
+    MARGIN,
     PENALTIES,
     LearnedRidge,
     learn_prior,
@@ -91,7 +93,7 @@ def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     model.growth[arm] *= s
     model.rewards += 1
     few = GROWTH * model.spread if model.noise_variance > 0.0 else ALIKE * y * y
-    surprise = excess * excess > few
+    surprise = excess * excess > few * (1.0 + MARGIN)
     if model.rewards >= model.learn_at or surprise or fresh:
         learn_prior(model)
     elif is_stale(model, arm):
@@ -110,7 +112,8 @@ def is_first_or_new(model: LearnedRidge, x: FloatArray) -> bool:
     if centring.is_new(model.centring, x):
         widen(model, x)
         return True
-    return False
+    # The level's part in the rewards must not stay in the sums.
+    return bool(model.fits and abs(inner(model.direction, x) - 1.0) > centring.ROUNDING)
 
 
 @kernel
@@ -142,6 +145,8 @@ def _prepare(model: LearnedRidge, x: FloatArray) -> None:
 @kernel_for(posterior.rounding, LearnedRidge)
 @inline_kernel
 def _rounding(model: LearnedRidge) -> float:
+    if model.noise_variance == 0.0:  # all rewards are alike
+        return ROUNDING * abs(model.level)
     return ROUNDING * math.sqrt(model.noise_variance)
 
 
@@ -177,6 +182,12 @@ def _noise_scale(model: LearnedRidge, sigma: float) -> float:
 @inline_kernel
 def _arm_scale(model: LearnedRidge, arm: int) -> float:
     return float(model.scale[arm])
+
+
+@kernel_for(posterior.scale_rows, LearnedRidge)
+@inline_kernel
+def _scale_rows(model: LearnedRidge, arm: int) -> float:
+    return float(LOUDER_ROWS + model.pulls[arm])
 
 
 @kernel_for(posterior.penalty, LearnedRidge)

@@ -2,7 +2,8 @@
 
 The model's type selects the answer: :mod:`~greedyfirst.models.gaussian_posterior` has a prior that
 is given, in the units of features and rewards; :mod:`~greedyfirst.models.learned_ridge` learns one,
-and no unit matters (:mod:`~greedyfirst.models.first_ridge` is that of rule 1); :mod:`~greedyfirst.models.generalized_linear` has the likelihood's curvature.
+and no unit matters (:mod:`~greedyfirst.models.first_ridge` is that of rule 1);
+:mod:`~greedyfirst.models.generalized_linear` has the likelihood's curvature.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ def form(model: Any, matrix: FloatArray, x: FloatArray) -> float:
 @by_record
 def arm_scale(model: Any, arm: int) -> float:
     """The scale of the arm's own noise, as it was learned; else as :func:`noise_scale`."""
+    raise NotImplementedError
+
+
+@by_record
+def scale_rows(model: Any, arm: int) -> float:
+    """The rows that :func:`arm_scale` rests on; infinite where the noise is not learned."""
     raise NotImplementedError
 
 

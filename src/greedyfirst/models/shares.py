@@ -9,13 +9,12 @@ computed when the prior is learned, which is whenever the rewards have grown by 
 P_i are those of now, so that shares only grow in between.
 
 An arm **holds its share** θ in every direction where :math:`G_i + \kappa Q - \theta(\sum_j G_j +
-\kappa Q)` is positive definite, which one Cholesky factorisation tells: then no share of it is below
-θ anywhere, until P₀ is computed again.
+\kappa Q)` is positive definite, which one Cholesky factorisation tells: then no share of it is
+below θ anywhere, until P₀ is computed again.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from greedyfirst.compiling.families import by_record, kernel_for
@@ -32,11 +31,6 @@ from greedyfirst.validation import BoolArray, FloatArray
 #: Where a model does not say when its prior was learned, P₀ is computed again when the rewards have
 #: grown by this share.
 GROWTH = learned_prior.GROWTH
-#: c: how much the benefit of the doubt grows with the logarithm of what an arm lacks. Above 2, so
-#: that an arm comes back whatever its bad luck.
-DOUBT = 2.5
-#: Half of c is reached after so many rounds for each coefficient.
-EARLY = 2.0
 
 
 class Shares(Record):
@@ -136,15 +130,6 @@ def look(shares: Shares, model: Any, dropped: BoolArray, clock: int) -> None:
         for i in range(d):
             for j in range(d):
                 shares.inverse[i, j] = 0.0
-
-
-@inline_kernel
-def doubt(shares: Shares, model: Any, lack: float) -> float:
-    """c·g(log ``lack``), ``lack`` at least 1: the square of an arm's width, in its deviations."""
-    u = math.log(lack)
-    n_arms, d = model.estimate.shape
-    rounds = shares.looked_at / (shares.looked_at + EARLY * n_arms * d)
-    return DOUBT * rounds * (u - math.log(1.0 + u))
 
 
 @kernel

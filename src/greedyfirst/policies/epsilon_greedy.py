@@ -43,7 +43,7 @@ class EpsilonGreedy(Greedy):
             cls(warmup="ridge"),
             cls(epsilon=0.5, warmup="pinv", initial_pulls=1),
             cls(epsilon=0.0, warmup="none"),
-            cls(regularization=0.5),
+            cls(regularization=0.5, rule=1),
         ]
 
     @staticmethod

@@ -91,6 +91,7 @@ class Greedy(Policy):
         return [
             cls(),
             cls(regularization=2.0),
+            cls(rule=1),
             cls(warmup="none"),
             cls(warmup="ridge"),
             cls(warmup="pinv", initial_pulls=2),

@@ -134,6 +134,7 @@ class OFUL(Policy):
             cls(regularization=0.5, delta=0.1, sigma=0.3),
             cls(sigma_start=0.1),
             cls(regularization="auto"),
+            cls(regularization="auto", rule=1),
         ]
 
     def learns_prior(self) -> bool:

@@ -180,6 +180,7 @@ class OLSBandit(Policy):
             cls(h=0.5, warmup="none"),
             cls(),
             cls(h="auto"),
+            cls(h="auto", rule=1),
             cls(h=0.5, q=3, warmup="ridge"),
             cls(warmup="pinv", initial_pulls=4),
             cls(h=0.5, q=2, warmup="pinv", initial_pulls=2, refresh="scheduled"),

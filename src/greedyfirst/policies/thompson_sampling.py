@@ -16,7 +16,7 @@ from greedyfirst.models.linear_part import AUTO, RULE, checked_rule, learning_ri
 from greedyfirst.models.noise_scale import NoiseScale, checked_sigma, known_sigma
 from greedyfirst.numerics.vectors import inner
 from greedyfirst.policies.policy import SUMMARY, Policy
-from greedyfirst.policies.selection import Scores
+from greedyfirst.policies.selection import Scores, predict
 from greedyfirst.validation import FloatArray, array, number, wrong
 
 
@@ -38,12 +38,9 @@ def left_out(name: str, value: Any, default: Any) -> None:
 @kernel
 def score_draws(model: Any, scale: float, context: FloatArray, scores: Scores) -> None:
     """Mean and spread of x'β per arm, β ~ N(μ, scale²Σ)."""
-    value, spread = scores.value, scores.spread
-    posterior.prepare(model, context)
-    for arm in range(value.shape[0]):
-        variance = posterior.variance(model, arm, context)
-        value[arm] = posterior.mean(model, arm, context)
-        spread[arm] = scale * math.sqrt(variance)
+    predict(model, context, scores)
+    for arm in range(scores.spread.shape[0]):
+        scores.spread[arm] = scale * math.sqrt(posterior.variance(model, arm, context))
 
 
 def _plain(value: np.ndarray) -> Any:
@@ -132,6 +129,7 @@ class ThompsonSampling(Policy):
             cls(prior_covariance=correlated, sigma=0.5),
             cls(prior_covariance="auto"),
             cls(prior_covariance="auto", sigma=0.5),
+            cls(prior_covariance="auto", rule=1),
         ]
 
     def learns_prior(self) -> bool:

@@ -3,15 +3,15 @@ r"""Greedy-First, arm by arm: an arm gets the benefit of the doubt where it has 
 Let :math:`s_i(x)` be the share that arm i holds of all that is known about people like x, and K the
 arms that are not dropped (:mod:`greedyfirst.models.shares`). The arm's score is
 
-.. math:: x^\top\hat\beta_i + \hat\sigma_i\sqrt{c_t\,g\Big(\log^+\frac{\theta}{s_i(x)}\Big)}\,
-          \sqrt{x^\top P_ix}, \quad g(u) = u - \log(1 + u), \quad
-          c_t = c\,\frac{t}{t + 2Kd}, \quad \theta = \frac{0.6}{K}, \quad c = 2.5 .
+.. math:: x^\top\hat\beta_i + w_i\,\hat\sigma_i\sqrt{x^\top P_ix}, \quad
+          w_i^2 \text{ the benefit of the doubt of an arm that lacks }
+          u = \log^+\frac{\theta}{s_i(x)}, \quad \theta = \frac{0.6}{K}
 
+(:mod:`greedyfirst.models.doubt`; with :math:`\hat\sigma_i` the scale of the arm's own noise).
 Where an arm holds the share θ it is greedy: its score is its estimate. Where it has been left, by
 bad luck or because it is new, its score rises like :math:`\sqrt{\log t}`, until it is the highest
 for the people whom the arm lacks, so that no arm that may be best is given up for good. An arm that
-is surely worse is tried ever more rarely. There is no draw and no schedule. While rounds are few to
-the K·d coefficients most of the doubt is not worth its cost, so c_t grows to c.
+is surely worse is tried ever more rarely. There is no draw and no schedule.
 
 An arm **starves** while there is a direction in which it holds less than θ. Where none does a
 decision costs what greedy costs: one Cholesky factorisation per arm certifies it, whenever the
@@ -44,6 +44,7 @@ from greedyfirst.compiling.records import (
 )
 from greedyfirst.compiling.routines import routine
 from greedyfirst.models import posterior, shares
+from greedyfirst.models.doubt import squared_width
 from greedyfirst.models.linear_part import linear_part
 from greedyfirst.models.shares import Shares
 from greedyfirst.numerics.eigenvalues import smallest_eigenpair
@@ -208,8 +209,9 @@ def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> No
         if watched.explores or (watched.starving[arm] and watched.explored[arm]):
             variance = posterior.variance(model, arm, context)
             if share * variance > by_all > 0.0:
-                doubt = shares.doubt(watched.shares, model, share * variance / by_all)
-                scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(doubt * variance)
+                lack = share * variance / by_all
+                squared = squared_width(model, arm, lack, watched.shares.looked_at) * variance
+                scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(squared)
                 raised = True
         watched.raised[arm] = raised
 

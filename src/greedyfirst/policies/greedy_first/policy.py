@@ -286,6 +286,7 @@ class GreedyFirst(Policy):
             cls(),
             cls(initial_pulls=2, on_alarm="explore"),
             cls(on_alarm="drop"),
+            cls(rule=1),
             cls(greedy=GLMGreedy(initial_pulls=1)),
             cls(fallback=OLSBandit()),
             cls(warmup="ridge", initial_pulls=4, t0=40, lambda0=0.01, test_after=50),
