@@ -17,6 +17,7 @@ class Runs:
         self.inverse = np.tile(np.eye(d) / penalty, (n_runs, K, 1, 1))
         self.moment = np.zeros((n_runs, K, d))
         self.gram = np.zeros((n_runs, K, d, d))
+        self.pulls = np.zeros((n_runs, K))
         self.pooled_inverse = self.inverse[:, 0].copy()
         self.clock = self.looked_at = self.look_at = 0
         self.all = np.arange(n_runs)
@@ -33,7 +34,10 @@ class Runs:
         rounds = self.looked_at / (self.looked_at + self.rule.early * K * d)
         if self.looked_at == 0:
             rounds = 0.0
-        return self.sigma * np.sqrt(self.rule.doubt * rounds * (u - np.log(1 + u)) * own)
+        q = self.rule.doubt * rounds * (u - np.log(1 + u))
+        rows = self.rule.rows + self.pulls
+        squares = q if self.rule.rows == np.inf else rows * (np.exp(q / rows) - 1)
+        return self.sigma * np.sqrt(squares * own)
 
     def play(self, x):
         """One round; the arms and their regrets."""
@@ -54,6 +58,7 @@ class Runs:
         self.inverse[self.all, arm] = mine - np.einsum("ri,rj->rij", v, v) / s[:, None, None]
         self.gram[self.all, arm] += np.einsum("ri,rj->rij", x, x)
         self.moment[self.all, arm] += reward[:, None] * x
+        self.pulls[self.all, arm] += 1
         self.clock += 1
         if self.clock >= self.look_at:
             self.looked_at = self.clock

@@ -1,5 +1,7 @@
 """Regret of the arm-by-arm rule without contexts: never above its bounds, step by step."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -25,10 +27,10 @@ def sums():
 
 
 @pytest.mark.parametrize(("penalty", "error"), [(0.0, 0.0), (1.0, 0.7), (5.0, 0.3), (20.0, 1.0)])
-@pytest.mark.parametrize("doubt", [0.5, 2.5, 6.0])
-def test_the_best_arm_seldom_looks_worse_than_it_is(sums, penalty, error, doubt):
-    """60 tests in all. The prior is as wrong as it may be, the look as old as it may be."""
-    rule = ArmByArmRule(n_arms=2, doubt=doubt)
+@pytest.mark.parametrize(("doubt", "rows"), [(0.5, 5.0), (2.5, 5.0), (2.5, math.inf), (6.0, 2.0)])
+def test_the_best_arm_seldom_looks_worse_than_it_is(sums, penalty, error, doubt, rows):
+    """80 tests in all. The prior is as wrong as it may be, the look as old as it may be."""
+    rule = ArmByArmRule(n_arms=2, doubt=doubt, rows=rows)
     means = _Means(rule=rule, horizon=10**6, penalty=penalty, error=error, low=1.0, high=1.0)
     pulls = np.arange(1.0, LONGEST + 1)
     said = 0
@@ -75,13 +77,15 @@ SETTINGS = [
     {"arms": [1.0, 0.9, 0.5, 0.0], "penalty": 0.5},
     {"arms": [2.0, 0.0, 0.0, 0.0, 0.0, 0.0], "penalty": 1.0, "doubt": 1.0},
     {"arms": [0.4, 0.0], "penalty": 1.0, "doubt": 8.0, "share": 1.0},
+    {"arms": [3.0, 0.0], "penalty": 1e-9, "rows": 1.0},
+    {"arms": [0.5, 0.0], "penalty": 1.0, "rows": math.inf},
 ]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_regret_of_the_rule_is_below_its_bound(setting):
     arms = np.array(setting["arms"])
-    options = {key: setting[key] for key in ("doubt", "share") if key in setting}
+    options = {key: setting[key] for key in ("doubt", "share", "rows") if key in setting}
     rule = ArmByArmRule(n_arms=len(arms), **options)
     penalty, horizon, n_runs = setting["penalty"], 2000, 100
     rng = np.random.default_rng(5)
@@ -115,9 +119,10 @@ def test_the_shipped_policy_is_below_the_bound():
 
 @pytest.mark.parametrize("doubt", [3.0, 6.0])
 @pytest.mark.parametrize("level", [0.05, 0.5])
-def test_unlucky_rounds_have_a_closed_form(doubt, level):
+@pytest.mark.parametrize("rows", [5.0, math.inf])
+def test_unlucky_rounds_have_a_closed_form(doubt, level, rows):
     """Step 4 of the proof: their sum over all rounds is finite for c above 2."""
-    rule = ArmByArmRule(n_arms=2, doubt=doubt, early=0.0)
+    rule = ArmByArmRule(n_arms=2, doubt=doubt, early=0.0, rows=rows)
     means = _Means(rule=rule, horizon=10**8, penalty=0.0, error=0.0, low=1.0, high=1.0)
     total = means.rounds(lambda step: means.fails(step, level)) / 1.05  # blocks add 5 % at most
     for ratio in RATIOS:
@@ -129,6 +134,40 @@ def test_unlucky_rounds_have_a_closed_form(doubt, level):
             assert total <= 1 + (1 + rule.growth) * shells
 
 
+@pytest.mark.parametrize("rows", [1.0, 5.0, 40.0, math.inf])
+@pytest.mark.parametrize("doubt", [2.5, 9.0])
+def test_pulls_that_look_good_have_a_closed_form(rows, doubt):
+    """Step 4 again: pulls with w(n) ≥ σδ, and the δ from which one pull is enough."""
+    rule = ArmByArmRule(n_arms=2, doubt=doubt, rows=rows)
+    for horizon in (10**3, 10**6, 10**10):
+        most = rule.theta * horizon
+        for delta in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1000.0):
+            enough = max(doubt * max(math.log(most * delta**2), 0) / math.log1p(delta**2), 0)
+            enough = max(enough, delta**-2)
+            n = np.unique(np.geomspace(1, 10 * enough + 10, 4000).astype(int)).astype(float)
+            squares = rule.width_squares(most / n, n) / n
+            assert (np.diff(squares) <= 0).all()
+            good = n[squares >= delta**2]
+            assert good.size == 0 or good[-1] <= enough
+            needed = rule.rows + 1
+            if rows < math.inf and needed * math.log1p(delta**2 / needed) > doubt * math.log(most):
+                assert good.size == 0
+
+
+def test_more_rows_for_a_scale_are_fewer_pulls():
+    """Student's width costs something where gaps are large, and nothing in the end."""
+    rules = [ArmByArmRule(n_arms=2, rows=rows) for rows in (1.0, 5.0, 50.0, math.inf)]
+    for gap, least, most in [(0.1, 1.0, 1.02), (5.0, 2.0, 10.0)]:
+        found = [
+            _Means(rule=rule, horizon=10**6, penalty=0.0, error=0.0, low=1.0, high=1.0).pulls(
+                gap, gap / 2
+            )
+            for rule in rules
+        ]
+        assert found == sorted(found, reverse=True)
+        assert least < found[0] / found[-1] < most
+
+
 def test_units_of_rewards_are_units_of_the_bound():
     one = arm_by_arm_mean_regret([0.3, 0.7], sigma=1.0, horizon=3000, penalty=1.0, prior_error=0.5)
     ten = arm_by_arm_mean_regret([3, 7], sigma=10.0, horizon=3000, penalty=1.0, prior_error=5.0)
@@ -138,7 +177,7 @@ def test_units_of_rewards_are_units_of_the_bound():
 @pytest.mark.parametrize(("doubt", "power"), [(1.0, 0.5), (1.5, 0.25)])
 def test_too_little_doubt_costs_a_power_of_the_rounds(doubt, power):
     """T^(1 - c/2) at the most; with c above 2 nothing grows faster than log T."""
-    rule = ArmByArmRule(n_arms=2, doubt=doubt)
+    rule = ArmByArmRule(n_arms=2, doubt=doubt, rows=math.inf)
     low, high = (
         arm_by_arm_mean_regret([1.0], sigma=1.0, horizon=T, rule=rule).unlucky
         for T in (10**8, 10**12)

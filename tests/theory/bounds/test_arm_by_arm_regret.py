@@ -43,6 +43,28 @@ def test_no_contexts_keep_an_arm_poorly_known_for_longer(d, variance):
     assert 0.7 * bound - d <= rounds <= bound
 
 
+@pytest.mark.parametrize("rows", [1.0, 5.0, math.inf])
+@pytest.mark.parametrize("d", [1, 3])
+def test_no_contexts_keep_a_width_large_for_longer(d, rows):
+    """The adversary again: (Z + B)·√V of h/2σ or more, with the width B of the arm's own rows."""
+    rule = ArmByArmRule(n_arms=2, rows=rows)
+    inputs = replace(PROBLEM, n_features=d, sigma=0.3, lambda1=0.2 / d, rule=rule)
+    sure, kappa, end = _Sure(inputs=inputs, chance=0.1), inputs.kappa, 1e6
+    bound = sure.poorly_known(end, end)
+    z = sure.deviations(sure.information(end, d))
+    lack = rule.theta * (end / kappa + 1)
+    inverse, pulls, most = np.eye(d) / kappa, 0, inputs.h / (2 * inputs.sigma)
+    while True:
+        values, vectors = np.linalg.eigh(inverse)
+        needed = (most / (z + math.sqrt(rule.width_square(lack, pulls=pulls)))) ** 2
+        if values[-1] < needed:
+            break
+        v = inverse @ vectors[:, -1] * math.sqrt(needed / values[-1])
+        inverse -= np.outer(v, v) / (1 + needed)
+        pulls += 1
+    assert 0.3 * bound - d < pulls <= bound
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_random_contexts_keep_no_arm_poorly_known_for_longer(seed):
     rng = np.random.default_rng(seed)
@@ -175,7 +197,7 @@ def test_the_coefficient_is_an_upper_integral():
     inputs = replace(PROBLEM, sigma=0.3, margin_constant=2.0)
     u = np.linspace(0, 200, 400_001)
     information = 4 / inputs.lambda1
-    raised = math.sqrt(inputs.rule.width_square(inputs.rule.theta * information))
+    raised = math.sqrt(inputs.rule.width_square(inputs.rule.theta * information, pulls=1))
     kappa = inputs.kappa
     rho = raised + 2 * kappa / (inputs.sigma * math.sqrt(inputs.lambda1 / 4 + kappa))
     p = np.minimum(1, 2 * math.sqrt(1 + information) * np.exp(-(np.maximum(u - rho, 0) ** 2) / 16))

@@ -1,6 +1,7 @@
 """The rule that the bounds are about is the one that is shipped; an unlucky arm returns in time."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,9 +28,10 @@ def test_widths_and_looks_are_those_of_the_policy():
             by_all = centred @ known.inverse @ centred
             own = np.einsum("i,kij,j->k", row, model.covariance, row)
             ramp = rule.reached(known.looked_at, 2)
-            squares = [ramp * rule.width_square(rule.theta * v / by_all) for v in own]
+            lacks = rule.theta * own / by_all
+            squares = rule.width_squares(lacks, model.pulls.astype(float), reached=ramp)
             np.testing.assert_allclose(above, model.scale * np.sqrt(squares * own), atol=1e-9)
-            seen += sum(square > 0 for square in squares)
+            seen += (squares > 0).sum()
         agent.update(row, arm, [0.5, row[1], -1.0][arm] + rng.normal())
     assert seen > 20
 
@@ -42,22 +44,60 @@ def test_the_inverse_of_g(u):
 def test_many_widths_are_widths():
     rule = ArmByArmRule(n_arms=4)
     lacks = np.array([0.2, 1.0, 1.5, 40.0, 1e9])
-    expected = [rule.width_square(lack) for lack in lacks]
-    np.testing.assert_allclose(rule.width_squares(lacks), expected, rtol=1e-12)
+    pulls = np.array([0.0, 3.0, 0.0, 7.0, 2.0])
+    for reached in (1.0, 0.4):
+        expected = [
+            rule.width_square(lack, pulls=n, reached=reached)
+            for lack, n in zip(lacks, pulls, strict=True)
+        ]
+        found = rule.width_squares(lacks, pulls, reached=reached)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("reached", [1.0, 0.3])
+def test_a_width_is_where_students_likelihood_is_that_of_the_normal_width(reached):
+    rule = ArmByArmRule(n_arms=2, rows=4.0)
+    known = replace(rule, rows=math.inf)
+    for lack in (1.0, 1.3, 50.0, 1e8):
+        q = known.width_square(lack, pulls=6, reached=reached)
+        assert q == pytest.approx(reached * rule.normal_square(lack))
+        square = rule.width_square(lack, pulls=6, reached=reached)
+        assert (1 + square / 10) ** -5 == pytest.approx(math.exp(-q / 2))
+
+
+def test_students_width_is_never_narrower_and_at_last_the_normal_one():
+    """q ≤ w² ≤ q·(e^a - 1)/a for q/ν ≤ a, and w falls with the pulls."""
+    rule = ArmByArmRule(n_arms=2)
+    pulls = np.arange(10_000.0)
+    for lack in (1.01, 2.0, 1e3, 1e12):
+        q = rule.normal_square(lack)
+        squares = rule.width_squares(np.full(pulls.size, lack), pulls)
+        assert (squares >= q).all()
+        assert (np.diff(squares) < 0).all()
+        a = q / (rule.rows + pulls)
+        assert (squares <= q * np.expm1(a) / a * (1 + 1e-12)).all()
+        assert (squares[a <= 1] <= (math.e - 1) * q).all()
+        assert squares[-1] < 1.01 * q
+
+
+def test_widths_beyond_all_numbers_are_infinite():
+    assert ArmByArmRule(n_arms=2, rows=1.0, doubt=50.0).width_square(1e300, pulls=0) == math.inf
 
 
 @pytest.mark.parametrize("deviations", [0.5, 2.0, 3.5])
 @pytest.mark.parametrize("pulls", [1, 6])
-def test_an_unlucky_arm_returns_at_its_round(deviations, pulls):
+@pytest.mark.parametrize("rows", [5.0, math.inf])
+def test_an_unlucky_arm_returns_at_its_round(deviations, pulls, rows):
     """Without noise: one arm has always paid m, the other's mean is z·σ/√n below."""
-    rule = ArmByArmRule(n_arms=2)
+    rule = ArmByArmRule(n_arms=2, rows=rows)
     gap = deviations / math.sqrt(pulls)
     looked_at, look_at, rewards = 0, 0, pulls
     due = round_of_return(rule, deviations=deviations, pulls=pulls)
     while True:
         if rewards >= look_at:
             looked_at, look_at = rewards, rewards + 1 + int(rule.growth * rewards)
-        square = rule.reached(looked_at, 1) * rule.width_square(rule.theta * looked_at / pulls)
+        reached = rule.reached(looked_at, 1)
+        square = rule.width_square(rule.theta * looked_at / pulls, pulls=pulls, reached=reached)
         rewards += 1  # this decision's
         if math.sqrt(square / pulls) >= gap:
             break
@@ -67,6 +107,13 @@ def test_an_unlucky_arm_returns_at_its_round(deviations, pulls):
 
 def test_returns_take_about_as_long_as_said():
     rule = ArmByArmRule(n_arms=2, doubt=2.5, early=0.0, growth=0.0)
+    for z in (6.0, 9.0):
+        likely = (1 + z * z / 9) ** (-9 / 2)  # of Student's law, with 5 + 4 rows
+        u = log_lack(-2 * math.log(likely) / 2.5)
+        about = 4 / rule.theta * (1 + u) * likely ** (-2 / 2.5)
+        due = round_of_return(rule, deviations=z, pulls=4)
+        assert due - 1 == pytest.approx(about, rel=1e-9)
+    rule = replace(rule, rows=math.inf)
     for z in (6.0, 9.0):
         u = log_lack(z * z / 2.5)
         about = 4 / rule.theta * (1 + u) * math.exp(z * z / 2.5)
@@ -81,6 +128,8 @@ def test_returns_take_about_as_long_as_said():
         ({"n_arms": 2, "doubt": 0}, "doubt"),
         ({"n_arms": 2, "early": -1}, "early"),
         ({"n_arms": 2, "growth": -0.1}, "growth"),
+        ({"n_arms": 2, "rows": 0.5}, "rows"),
+        ({"n_arms": 2, "rows": math.nan}, "rows"),
     ],
 )
 def test_constants_that_make_no_rule_are_refused(options, message):

@@ -163,7 +163,10 @@ def worst_mean_regret(
     means = _Means(rule=rule, horizon=horizon, penalty=0.0, error=0.0, low=1.0, high=1.0)
     # Gaps in σ, from below 1/√(θT) to where one pull tells all.
     smallest = math.floor(GRID * math.log10(0.1 / math.sqrt(rule.theta * horizon)))
-    largest = 100 * (1 + math.sqrt(rule.width_square(horizon))) / (1 - level)
+    widest = math.sqrt(rule.width_square(rule.theta * horizon, pulls=1))
+    if math.isinf(widest):
+        return math.inf
+    largest = 100 * (1 + widest) / (1 - level)
     gaps = 10 ** (np.arange(smallest, GRID * math.log10(largest)) / GRID)
     numbers = [means.pulls(gap, level * gap) - 1 for gap in gaps]
     # Pulls fall with the gap: between two points they are at most those of the smaller gap.
@@ -193,9 +196,11 @@ class _Means:
 
     def widths(self, weights: FloatArray, rewards: float, *, ramp: bool) -> FloatArray:
         """Widths of arms whose pulls and penalty are ``weights``, after a look at ``rewards``."""
-        squares = self.rule.width_squares(self.rule.theta * (rewards + self.penalty) / weights)
-        if ramp:
-            squares *= self.rule.reached(rewards, 1)
+        squares = self.rule.width_squares(
+            self.rule.theta * (rewards + self.penalty) / weights,
+            np.maximum(weights - self.penalty, 0),
+            reached=self.rule.reached(rewards, 1) if ramp else 1.0,
+        )
         widths: FloatArray = np.sqrt(squares / weights)
         return widths
 

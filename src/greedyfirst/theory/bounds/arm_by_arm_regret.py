@@ -7,7 +7,8 @@ that an estimate may be off, up to a chance of δ:
 1. After round t₂ an arm that leads by h at x, and is not played there, has been overtaken by an arm
    that is itself hardly known: its score was high, or its share at x was above a level that tells
    enough, since all arms together know λt of any direction.
-2. Rounds with an arm that is hardly known are few: each adds to log det(I + G/κ).
+2. Rounds with an arm that is hardly known are few: each adds to log det(I + G/κ). So are those in
+   which it has fewer rows than log t: after them Student's width is a few times the normal one.
 3. So an arm of K_opt gets nearly all of its own people, and λ_min(G) ≥ λ₁t/4 from round t₃ on.
 4. From there on a raise is of the order 1/√t, as errors are, and the margin makes that 1/t.
 """
@@ -34,6 +35,8 @@ HALVINGS = 120
 CELL, FURTHEST = 0.01, 400.0
 # An arm's pulls and its own error bound each other: rounds of that.
 REFINEMENTS = 4
+# Pulls before which an arm is taken to be poorly known, as multiples of q: the better of these.
+ROWS = np.array([0.5, 2.0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,17 +176,27 @@ class _Sure:
         z = min(widest, self.deviations(few))
         known = one.n_optimal * one.lambda1 * rewards / 2 + kappa
         lack = math.log(one.rule.theta * self.known_variance(z) * known / one.x_max**2)
+        # By the normal width: Student's is never below it.
         needed = z * z / (one.rule.doubt * one.rule.reached(rewards, d))
         return lack >= log_lack(needed)
 
     def poorly_known(self, end: float, own_pulls: float) -> float:
-        """Pulls of one arm until ``end`` at which its score could have been off by h/2."""
-        one = self.inputs
+        """Pulls of one arm until ``end`` at which its score could have been off by h/2.
+
+        The first ``few`` of them, and those with a width of no more than it has after these.
+        """
+        one, d = self.inputs, self.inputs.n_features
         ratio = one.x_max**2 / one.kappa
-        raised = math.sqrt(one.rule.width_square(one.rule.theta * (end * ratio + 1)))
-        widest = self.deviations(self.information(own_pulls, one.n_features)) + raised
-        variance = self.known_variance(widest)
-        return poorly_known_rounds(n_features=one.n_features, ratio=ratio, variance=variance)
+        lack = one.rule.theta * (end * ratio + 1)
+        z = self.deviations(self.information(own_pulls, d))
+        found = math.inf
+        firsts = np.maximum(ROWS * one.rule.normal_square(lack) - one.rule.rows, 0)
+        for few in np.unique(np.ceil(firsts)):
+            widest = z + math.sqrt(one.rule.width_square(lack, pulls=few))
+            variance = self.known_variance(widest)
+            later = poorly_known_rounds(n_features=d, ratio=ratio, variance=variance)
+            found = min(found, few + later)
+        return float(found)
 
 
 def _burn_in(inputs: ArmByArmInputs, chance: float) -> tuple[float, float]:
@@ -225,7 +238,8 @@ def _log_coefficient(inputs: ArmByArmInputs) -> float:
     """
     one, d = inputs, inputs.n_features
     information = 4 * one.x_max**2 / one.lambda1
-    raised = math.sqrt(one.rule.width_square(one.rule.theta * information))
+    # A Gram matrix that is not singular has d rows.
+    raised = math.sqrt(one.rule.width_square(one.rule.theta * information, pulls=d))
     # The penalty's part of two estimates: κ·b/(σ√(λ₁/4·(t - 1))), the most at the second round.
     shrunk = 2 * one.kappa * one.b_max / (one.sigma * math.sqrt(one.lambda1 / 4 + one.kappa))
     rho = raised + shrunk
