@@ -46,8 +46,8 @@ class ArmByArmRule:
     growth
         γ, by which rewards grow between two looks.
     rows
-        ν₀, at least 1: the rows that the scale of an arm's noise rests on before its own. `math.inf`
-        is the normal width, for a scale that is known beforehand.
+        ν₀, at least 1: the rows that the scale of an arm's noise rests on before its own.
+        `math.inf` is the normal width, for a scale that is known beforehand.
 
     Examples
     --------
@@ -57,7 +57,8 @@ class ArmByArmRule:
     0.3
     >>> rule.width_square(1.0, pulls=3)  # an arm that holds its share is greedy
     0.0
-    >>> rule.width_square(9.0, pulls=3) > rule.width_square(9.0, pulls=300) > rule.normal_square(9.0)
+    >>> early, late = rule.width_square(9.0, pulls=3), rule.width_square(9.0, pulls=300)
+    >>> early > late > rule.normal_square(9.0)
     True
     """
 
@@ -97,7 +98,7 @@ class ArmByArmRule:
         return self.doubt * (u - math.log1p(u))
 
     def width_square(self, lack: float, *, pulls: float, reached: float = 1.0) -> float:
-        """w² of an arm with so many ``pulls``; ``reached`` is c_t/c. Infinite where it overflows."""
+        """w² of an arm with so many ``pulls``, infinite where it overflows; c_t/c ``reached``."""
         return float(self.width_squares(np.array([lack]), np.array([pulls]), reached=reached)[0])
 
     def width_squares(

@@ -6,6 +6,9 @@ import math
 
 from greedyfirst.validation import number, whole_number
 
+# It is at rounding after six or so, but where the root is 0.
+NEWTON_STEPS = 60
+
 
 def poorly_known_rounds(*, n_features: int, ratio: float, variance: float) -> float:
     r"""How many pulls of an arm can have had :math:`V \ge v`: the largest N with
@@ -25,12 +28,15 @@ def poorly_known_rounds(*, n_features: int, ratio: float, variance: float) -> fl
     d = whole_number("n_features", n_features, at_least=1)
     ratio = number("ratio", ratio, above=0)
     each = math.log1p(number("variance", variance, above=0))
-    # The right side is concave in N and 0 at 0: above the root the left side is larger.
-    low, high = 0.0, 1.0
+    # The right side is concave in N and 0 at 0: above the root the left side is larger, and
+    # Newton's method from there stays above it.
+    high = 1.0
     while high * each <= d * math.log1p(high * ratio / d):
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        inside = middle * each <= d * math.log1p(middle * ratio / d)
-        low, high = (middle, high) if inside else (low, middle)
+        high *= 2
+    for _ in range(NEWTON_STEPS):
+        beyond = high * each - d * math.log1p(high * ratio / d)
+        step = beyond / (each - ratio / (1 + high * ratio / d))
+        if step <= 1e-12 * high:
+            break
+        high -= step
     return high
