@@ -1,6 +1,6 @@
 """A control share of 10 %: how often is a policy called better that is not, and when one that is?
 
-    python benchmarks/control.py [--trials 2000]
+    python benchmarks/control.py [--trials 2000] [--only NAME]
 
 Each trial is looked at every 25 decisions for 5000 decisions; "by 1000" counts trials in which any
 look until then said "better". "Bounded" intervals know the range of the rewards, "asymptotic" ones
@@ -28,6 +28,15 @@ REWARDS = {
         -rng.lognormal(0, 1, n),
     ),
 }
+JACKPOTS = {"1000 in 0.5 %": (1000, 0.005), "1000 in 1 %": (1000, 0.01), "30 in 1 %": (30, 0.01)}
+for _name, (_size, _chance) in JACKPOTS.items():
+    for _sign, _sense in ((1, ""), (-1, "minus ")):
+
+        def _rewards(rng, n, d, size=_sign * _size, chance=_chance):
+            both = [size * (rng.random(n) < chance) + rng.normal(0, 1, n) for _ in range(2)]
+            return both[0] + d, both[1]
+
+        REWARDS[f"{_sense}{_name}, and normal"] = _rewards
 #: Differences for the chance to find out.
 DIFFERENCES = {"coins, 1 in 2": 0.1, "coins, 1 in 20": 0.05, "normal, variance 1": 0.2}
 DIFFERENCES |= {"exponential, mean 1": 0.2}
@@ -55,11 +64,15 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=2000)
-    trials = parser.parse_args().trials
+    parser.add_argument("--only", default="", help="part of the rewards' names")
+    options = parser.parse_args()
+    trials = options.trials
     print("| rewards | difference | interval | by 1000 | by 2000 | by 5000 |")
     print("|" + "---|" * 6)
     for differences in (dict.fromkeys(REWARDS, 0.0), DIFFERENCES):
         for name, difference in differences.items():
+            if options.only not in name:
+                continue
             made = np.array([first_better(name, difference, seed) for seed in range(trials)])
             methods = ("bounded", "asymptotic")[-made.shape[1] :]
             for method, times in zip(methods, made.T, strict=True):

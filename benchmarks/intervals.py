@@ -1,6 +1,13 @@
 """Coverage of intervals on data that policies chose themselves: at all times, and naive ones.
 
-    python benchmarks/intervals.py [--runs 2000]
+    python benchmarks/intervals.py [--runs 2000] [--noises]
+
+With --noises, the second table: the noise's scale is estimated, and the noise is not normal with
+one scale. Two arms with an intercept and a normal feature x get rows in turn, up to 3000 each; both
+coefficients of both arms, and what is expected at x = 2 and -1, are looked at every 50 rows an arm.
+"Missed" counts paths in which any was outside its interval at any look at which it had one: "one
+scale" are intervals with the estimated σ for all rows, "from 300" counts looks from 300 rows an arm
+on. "Given" counts intervals at 300, 1000 and 3000 rows an arm.
 
 Naive intervals are the textbook's: estimate ± 1.96 standard errors, with the true noise. Both are
 looked at 100 times along the path; "at all times" counts paths in which every coefficient of every
@@ -59,11 +66,89 @@ def naive_half_widths(grams):
     return halves
 
 
+ROWS, EVERY, FROM = 3000, 50, 300
+#: Noise of mean 0 by (rng, x).
+NOISES = {
+    "normal": lambda rng, x: rng.normal(size=len(x)),
+    "normal, sd = exp(x)": lambda rng, x: np.exp(x) * rng.normal(size=len(x)),
+    "normal, sd = x²": lambda rng, x: x**2 * rng.normal(size=len(x)),
+    "normal, sd = |x|³": lambda rng, x: abs(x) ** 3 * rng.normal(size=len(x)),
+    "Pareto(1.5)": lambda rng, x: rng.pareto(1.5, len(x)) - 2,
+    "30 in 1 %": lambda rng, x: jackpots(rng, x, 30, 0.01, 0.0),
+    "30 in 1 %, and normal": lambda rng, x: jackpots(rng, x, 30, 0.01, 1.0),
+    "30 in 0.5 %, and normal": lambda rng, x: jackpots(rng, x, 30, 0.005, 1.0),
+    "30 in 2 %, and normal": lambda rng, x: jackpots(rng, x, 30, 0.02, 1.0),
+    "coins, 1 in 50": lambda rng, x: jackpots(rng, x, 1, 0.02, 0.0),
+    "lognormal, sigma 1": lambda rng, x: rng.lognormal(size=len(x)) - np.exp(0.5),
+    "lognormal, sigma 2": lambda rng, x: rng.lognormal(0, 2, size=len(x)) - np.exp(2),
+    "t with 3 degrees": lambda rng, x: rng.standard_t(3, size=len(x)),
+    "t with 2 degrees": lambda rng, x: rng.standard_t(2, size=len(x)),
+}
+
+
+def jackpots(rng, x, size, chance, sd):
+    """A rare large reward less its mean, and normal noise."""
+    rare = size * ((rng.random(len(x)) < chance) - chance)
+    return rare + sd * rng.normal(size=len(x))
+
+
+def path(noise, d, n_arms, seed):
+    """At each look, of each interval: its error, half-width, and that of one scale."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([np.ones(n_arms * ROWS), rng.normal(size=(n_arms * ROWS, d - 1))])
+    rewards = noise(rng, rows[:, 1] if d > 1 else rng.normal(size=len(rows)))
+    arms = np.arange(len(rows)) % n_arms
+    points = np.vstack([np.eye(d), [np.r_[1.0, np.full(d - 1, x)] for x in (2.0, -1.0)]])
+    agent = Agent(Greedy(), n_arms=n_arms, n_features=d, seed=seed)
+    looks = []
+    for place in range(0, len(rows), EVERY * n_arms):
+        part = slice(place, place + EVERY * n_arms)
+        agent.update_many(rows[part], arms[part], rewards[part])
+        found = agent.intervals(points)
+        one = np.full_like(found.half_width, np.inf)
+        if np.isfinite(found.sigma):
+            one = agent.intervals(points, sigma=found.sigma).half_width
+        looks.append(np.stack([np.abs(found.estimate), found.half_width, one]))
+    return np.array(looks)
+
+
+def noises(paths, d, n_arms, names):
+    """Print the table of noises."""
+    print(
+        f"| noise, {n_arms} arms, {d} features | one scale: missed from 300 | missed from 300",
+        end=" ",
+    )
+    print("| missed at all | given at 300 | 1000 | 3000 | half-width over one scale |")
+    print("|" + "---|" * 8)
+    from_300 = slice(FROM // EVERY - 1, None)
+    for name in names:
+        counts, widths = np.zeros(6), []
+        for seed in range(paths):
+            error, half, one = np.moveaxis(path(NOISES[name], d, n_arms, seed), 1, 0)
+            missed, before = error > half, error > one
+            given = [np.isfinite(half[rows // EVERY - 1]).mean() for rows in (300, 1000, 3000)]
+            counts += [before[from_300].any(), missed[from_300].any(), missed.any(), *given]
+            ratios = half[-1] / one[-1]
+            widths.extend(ratios[np.isfinite(ratios)])
+        cells = [f"{100 * count / paths:.1f} %" for count in counts]
+        cells.append(f"{np.median(widths):.2f}" if widths else "none")
+        print("|", " | ".join([name, *cells]), "|", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
-    runs = parser.parse_args().runs
+    parser.add_argument("--noises", action="store_true", help="the table of noises")
+    parser.add_argument("--only", default="", help="part of the noises' names")
+    parser.add_argument("--features", type=int, default=2)
+    parser.add_argument("--arms", type=int, default=2)
+    options = parser.parse_args()
+    if options.noises:
+        names = [name for name in NOISES if options.only in name]
+        noises(options.runs, options.features, options.arms, names)
+        return
+    runs = options.runs
     headings = ("setting", "policy", "ours, at all times", "naive, at all times")
     print("|", " | ".join([*headings, "naive, at the end", "half-width, ours over naive"]), "|")
     print("|" + "---|" * 6)

@@ -1,6 +1,7 @@
 """What a model that is some decisions old costs: regret by the size of batches.
 
-    python benchmarks/staleness.py [--instances 40] [--jobs 2] [--data-dir DIR] [--out figures]
+    python benchmarks/staleness.py [--instances 40] [--jobs 2] [--rule 1] [--data-dir DIR]
+        [--out figures]
 
 Deciders with a copy of the model decide a batch of people without hearing of each other's rewards;
 then all rewards are learned and the copies renewed. Batches of 1, 10, 100, 1000 and 10 000
@@ -30,6 +31,7 @@ from greedyfirst import Agent, GreedyFirst, Policy, simulate
 from greedyfirst.experiments import EXPERIMENTS
 from greedyfirst.experiments.experiment import Experiment
 from greedyfirst.files.pictures import save_picture
+from greedyfirst.models.linear_part import RULE, RULES
 
 BATCHES = (1, 10, 100, 1000, 10_000)
 WARM, SHARE = 1000, 10
@@ -93,11 +95,11 @@ def prepared(name: str, data: Path | None) -> Experiment:
     return EXPERIMENTS[name].prepared(data)
 
 
-def policies_of(experiment: Experiment) -> dict[str, Policy]:
-    """The figure's Greedy and Greedy-First, and the library's default."""
+def policies_of(experiment: Experiment, rule: int = RULE) -> dict[str, Policy]:
+    """The figure's Greedy and Greedy-First, and the library's default, by this rule."""
     return {
         **{name: experiment.policies[name] for name in ("Greedy", "Greedy-First")},
-        DEFAULT: GreedyFirst(),
+        DEFAULT: GreedyFirst(rule=rule),
     }
 
 
@@ -140,12 +142,12 @@ def is_exploring(agent: Agent) -> bool:
 
 
 def play_instance(
-    name: str, data: Path | None, instance: int
+    name: str, data: Path | None, rule: int, instance: int
 ) -> dict[tuple[str, Schedule], Played]:
     """Every policy and schedule on one instance."""
     experiment, found = prepared(name, data), {}
     steps = plotted(experiment.horizon) - 1
-    for label, policy in policies_of(experiment).items():
+    for label, policy in policies_of(experiment, rule).items():
         fresh, exploring = play(experiment, policy, instance, FRESH)
         for schedule in SCHEDULES:
             lost = fresh
@@ -160,10 +162,10 @@ def play_instance(
     return found
 
 
-def check_against_simulation(name: str, data: Path | None, runs: list) -> None:
+def check_against_simulation(name: str, data: Path | None, rule: int, runs: list) -> None:
     """Batches of 1 are the ordinary simulation."""
     experiment, checked = prepared(name, data), min(len(runs), 5)
-    policies = policies_of(experiment)
+    policies = policies_of(experiment, rule)
     result = simulate(
         experiment.problem, policies, n_instances=checked, horizon=experiment.horizon, seed=SEED
     )
@@ -231,6 +233,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="regret by the age of the model")
     parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rule", type=int, default=RULE, choices=RULES)
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--out", type=Path, default=Path("figures"))
@@ -238,10 +241,10 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     lines, curves = [], {}
     for name in options.problems:
-        work = partial(play_instance, name, options.data_dir)
+        work = partial(play_instance, name, options.data_dir, options.rule)
         with ProcessPoolExecutor(options.jobs) as pool:
             runs = list(pool.map(work, range(options.instances)))
-        check_against_simulation(name, options.data_dir, runs)
+        check_against_simulation(name, options.data_dir, options.rule, runs)
         steps = plotted(prepared(name, options.data_dir).horizon)
         curves[name] = {
             key: (steps, np.mean([run[key].curve for run in runs], axis=0)) for key in runs[0]

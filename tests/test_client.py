@@ -156,13 +156,16 @@ def test_a_person_asks_for_an_arm_that_starves(client, policy):
     ]
     client.import_history(policy, rows, **BY)
     (alarm,) = client.diversity(policy)["open_alarms"]
-    assert (alarm["arm"], alarm["measure"]) == ("high", "share of samples")
-    assert client.decide(policy, PATIENT).explored_arms == ()
+    assert (alarm["arm"], alarm["measure"]) == ("high", "share of what is known")
+    waiting = client.decide(policy, PATIENT)
+    assert (waiting.explored_arms, waiting.raised_by) == ((), {})
     arms = client.resolve(policy, "high", "explore_arm", **BY)["arms"]
     assert [(arm["name"], arm["doing"]) for arm in arms] == [("low", None), ("high", "explored")]
     assert client.policy(policy)["open_alarms"] == []
     decision = client.decide(policy, PATIENT, eligible_arms=["high"])
     assert (decision.mode, decision.explored_arms) == ("explored", ("high",))
+    assert [*decision.raised_by] == ["high"]
+    assert decision.raised_by["high"] > 0
     with pytest.raises(ConflictError, match=r"alarm 1 was answered by .*: explore_arm"):
         client.resolve(policy, "high", "hold", **BY)
     assert alarm["number"] == 1
@@ -218,6 +221,7 @@ def test_an_answer_of_release_0_1_is_a_decision():
         "contributions": {"x": 0.0},
     }
     assert Decision.of(answer).explored_arms == ()
+    assert Decision.of(answer).raised_by == {}
     assert Decision.of(answer | {"explored_arms": ["low"], "more": 1}).explored_arms == ("low",)
 
 

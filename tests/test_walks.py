@@ -9,7 +9,8 @@ from support.uncompiled import uncompiled
 
 HERE = Path(__file__).parent
 ARCHITECTURE = HERE.parent / "ARCHITECTURE.md"
-MOST = {"choose, Greedy": 6, "update, Greedy": 8, "simulate, Greedy": 11}
+# Both go through models/centring.py, which keeps a feature's zero out of the estimates.
+MOST = {"choose, Greedy": 8, "update, Greedy": 9, "simulate, Greedy": 11}
 
 
 @pytest.fixture(scope="module")

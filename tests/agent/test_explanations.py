@@ -61,9 +61,10 @@ def test_the_mode_says_how_the_last_decision_was_made():
     assert modes(switching, 10) == ["forced"] * 4 + ["greedy"] * 3 + ["fallback"] * 3
 
 
-def test_the_mode_tells_an_arm_that_is_explored_from_a_greedy_choice():
-    """Where arms are explored one by one; draws are only around arms that starve."""
-    agent = trial(GreedyFirst(on_alarm="hold"), arm_names=["good", "poor"])
+@pytest.mark.parametrize("rule", [2, 1])
+def test_the_mode_tells_an_arm_that_is_explored_from_a_greedy_choice(rule):
+    """Where arms are explored one by one; only the scores of arms that starve are raised."""
+    agent = trial(GreedyFirst(on_alarm="hold", rule=rule), arm_names=["good", "poor"])
     context = [1.0, 0.2]
     agent.choose(context)
     assert (agent.mode, agent.explored_arms) == ("greedy", ())
@@ -73,13 +74,41 @@ def test_the_mode_tells_an_arm_that_is_explored_from_a_greedy_choice():
     assert (agent.mode, agent.explored_arms) == ("explored", ("poor",))
     agent.choose(context, eligible=["good"])
     assert agent.mode == "greedy"
+    assert [*agent.raised_by] == ["poor"]  # which was not eligible
     agent.explore()
+    agent.update(context, "good", 2.0, step=0)  # arms are looked at after the next reward
     agent.choose(context)
     assert (agent.mode, agent.explored_arms) == ("fallback", ("good", "poor"))
     agent.drop_arm("poor")
     agent.choose(context)
     assert (agent.mode, agent.explored_arms) == ("greedy", ())
     assert Agent(Greedy(), n_arms=2, n_features=2).alarmed_at.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("greedy", [None, GLMGreedy()])
+@pytest.mark.parametrize("rule", [2, 1])
+def test_a_score_is_the_linear_predictor_and_what_it_was_raised_by(rule, greedy):
+    agent = Agent(GreedyFirst(greedy=greedy, rule=rule), n_arms=3, n_features=2, seed=1)
+    rng = np.random.default_rng(5)
+    raised = 0
+    for _ in range(150):
+        context = np.array([1.0, rng.normal()])
+        arm = agent.choose(context)
+        scores, by = agent.state.scores.value.copy(), agent.raised_by
+        assert tuple(by) == agent.explored_arms
+        added = [by.get(name, 0.0) for name in agent.arm_names]
+        predictor = agent.contributions(context).sum(axis=1)
+        np.testing.assert_allclose(scores, predictor + added, rtol=1e-9, atol=1e-9)
+        assert arm in np.flatnonzero(scores >= scores.max() - 1e-9)
+        raised += len(by)
+        agent.update(context, arm, float(rng.random() < [0.7, 0.6, 0.2][arm]))
+    assert raised > 30
+
+
+def test_nothing_is_raised_where_nothing_is_explored_arm_by_arm():
+    agent = trial(Greedy(), n=5)
+    agent.choose([1.0, 0.5])
+    assert agent.raised_by == {}
 
 
 def test_pulls_are_the_rewards_each_arm_has_learned_from():

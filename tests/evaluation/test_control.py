@@ -88,6 +88,47 @@ def test_informative_rewards_are_coins_rare_events_and_a_third_of_normal_ones():
     assert clicks.control.informative == 0.0
 
 
+def test_rare_rewards_of_one_group_count_for_the_other():
+    """As many rewards as 20 of them take, where large rewards are rarest."""
+    trial, *_ = played(400, share=0.25)
+    assert trial.advantage() is not None
+    for _ in range(3):
+        trial.add("policy", 100.0)
+    few = trial.control.count * trial.policy.informative / trial.policy.count
+    assert few < 2 < LEAST_INFORMATIVE < trial.control.informative
+    assert trial.control.informative_beside(trial.policy) == pytest.approx(few)
+    assert trial.policy.informative_beside(trial.control) == trial.policy.informative
+    assert trial.advantage() is None
+    assert f"the control group {few:.0f}." in trial.sentence()
+
+
+def test_an_asymptotic_interval_names_the_rarest_event_in_it():
+    trial, groups, _ = played(400)
+    rarest = min((groups == "control").sum(), (groups == "policy").sum()) // 3
+    assert (
+        f"Events rarer than 1 in {rarest} rewards of a group may not be in it" in trial.sentence()
+    )
+    bounded, *_ = played(400, low=-1.0, high=2.0)
+    assert "rarer" not in bounded.sentence()
+
+
+@pytest.mark.parametrize("size", [1000, -1000, 30])
+def test_jackpots_that_the_smaller_group_lacks_do_not_make_a_policy_better(size):
+    """Both groups are alike. At 5 %, more than 7 of 60 would be wrong in 1 % of runs."""
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        trial, said = Comparison(share=0.1), set()
+        control = rng.random(3000) < 0.1
+        rewards = size * (rng.random(3000) < 0.005 * (1 + seed % 2)) + rng.normal(size=3000)
+        for step, (drawn, reward) in enumerate(zip(control, rewards.tolist(), strict=True)):
+            trial.add("control" if drawn else "policy", reward)
+            if step % 50 == 49:
+                said.add(trial.verdict())
+        wrong += bool(said & {"better", "worse"})
+    assert wrong <= 7
+
+
 def test_verdicts_and_their_sentences():
     coins = {"low": 0.0, "high": 1.0}
     nothing = Comparison(share=0.5, **coins)
@@ -108,7 +149,7 @@ def test_verdicts_and_their_sentences():
 
 
 def test_a_reward_outside_its_range_makes_the_interval_asymptotic():
-    trial, *_ = played(300, low=-1.0, high=2.0)
+    trial, *_ = played(600, low=-1.0, high=2.0)
     trial.add("policy", 2.5)
     assert trial.method == "asymptotic"
     assert trial.advantage() == asymptotic_interval(trial.scores)

@@ -58,8 +58,8 @@ def test_the_variance_is_that_of_the_penalty_s_error_under_the_prior():
     asked = np.zeros((2, log.contexts.shape[1]))
     asked[1] = log.contexts.mean(axis=0)
     rows = log.contexts[log.arms == 1]
-    off = np.linalg.inv(rows.T @ rows + penalty) @ penalty @ np.linalg.inv(penalty) ** 0.5
-    expected = noise * (asked[1] @ off) @ (asked[1] @ off)
+    off = penalty @ np.linalg.solve(rows.T @ rows + penalty, asked[1])
+    expected = noise * off @ np.linalg.solve(penalty, off)
     assert RewardModel.fit(log).shrinkage_variance(log, asked) == pytest.approx(expected, rel=1e-6)
 
 

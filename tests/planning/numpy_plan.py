@@ -5,6 +5,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy import linalg, stats
 
+from greedyfirst import Agent, GreedyFirst
+
 COSTS = ["not_best", "worse_on_average", "regret", "starving"]
 NAMES = ["width", "covered", "error", *COSTS, "right_arm", "right_person"]
 
@@ -45,6 +47,25 @@ def interval(contexts, arms, seen, mean, a, b):
     return 2 * half, found[a][0] - found[b][0]
 
 
+def starves(contexts, arms, seen, k):
+    """Whether an arm holds less than 0.6/K of what is known: (G_i + κQ) against (ΣG + κQ).
+
+    Beside an intercept Q is of the features' means and variances when the prior was learned last;
+    the penalty κ, and when that was, are Greedy-First's own.
+    """
+    agent = Agent(GreedyFirst(), n_arms=k, n_features=contexts.shape[1], seed=0)
+    agent.update_many(contexts, arms, seen)
+    model = agent.state.greedy.model
+    known = contexts[: model.learned_at]
+    prior = model.penalty * (np.outer(known.mean(0), known.mean(0)) + np.diag(known.var(0)))
+    total = contexts.T @ contexts + prior
+    shares = [
+        linalg.eigh(rows.T @ rows + prior, total, eigvals_only=True)[0]
+        for rows in (contexts[arms == arm] for arm in range(k))
+    ]
+    return min(shares) < 0.6 / k
+
+
 def measure(contexts, rewards, expected, arms, beta, mean, new):
     """The numbers of one trial in the order of NAMES."""
     n, k = rewards.shape
@@ -54,13 +75,10 @@ def measure(contexts, rewards, expected, arms, beta, mean, new):
     error = abs(estimate - (outcomes[a] - outcomes[b]))
     lost = expected.max(axis=1) - expected[steps, arms]
     estimates = np.zeros_like(beta)
-    total, share = contexts.T @ contexts, 0.05 / k
-    starving = False
     for arm in range(k):
         rows = contexts[arms == arm]
         if len(rows):
             estimates[arm] = least_squares(rows, rewards[arms == arm, arm])
-        starving |= linalg.eigh(rows.T @ rows, total, eigvals_only=True)[0] < share
     guessed, best = (new @ estimates.T).argmax(axis=1), (new @ beta.T).argmax(axis=1)
     return (
         width,
@@ -69,7 +87,7 @@ def measure(contexts, rewards, expected, arms, beta, mean, new):
         (lost > 0).mean(),
         (outcomes[arms] < outcomes[a]).mean(),
         lost.sum(),
-        starving,
+        starves(contexts, arms, rewards[steps, arms], k),
         (estimates @ mean).argmax() == a,
         (guessed == best).mean(),
     )

@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t
 
-from greedyfirst import Greedy
+from greedyfirst import Agent, Greedy, GreedyFirst
 from greedyfirst.compiling.records import Record, part
 from greedyfirst.planning import least_difference, normal_population, plan_trial, random_effects
 from greedyfirst.planning.measures import Trials, find_truth, has_starving_arm, interval
@@ -70,7 +70,6 @@ def test_people_and_regret_of_a_fixed_trial_when_all_have_the_same_best_arm():
     for each in found.randomised:
         assert each.not_best == each.worse_on_average == pytest.approx(2 / 3)
         assert each.regret == pytest.approx(20 * GAP)
-        assert each.starving == 0
     assert found.differences == pytest.approx([GAP] * 20)
     assert found.differing == [0.0] * 20
 
@@ -113,11 +112,36 @@ def test_interval_is_that_of_statsmodels():
     assert covered == (low <= truth.difference <= high)
 
 
-@pytest.mark.parametrize(("rows", "starves"), [(9, False), (7, True)])
-def test_an_arm_starves_below_a_twentieth_of_its_equal_share(rows, starves):
-    """One direction, K = 2: arm 1 has ``rows`` of 320 samples, and 8 are the share."""
+@pytest.mark.parametrize(("rule", "line"), [(2, 96), (1, 8)])
+@pytest.mark.parametrize("below", [False, True])
+def test_an_arm_starves_below_its_share(rule, line, below):
+    """One direction, K = 2: of 320 rewards 0.6/2 is the share, and 0.05/2 by rule 1.
+
+    The prior of rule 2 counts as less than a row here, since the arms differ by far.
+    """
+    rows = line + (-2 if below else 2)
     arms = np.repeat([0, 1], [320 - rows, rows])
-    assert has_starving_arm(np.ones((320, 1)), arms, 2) is starves
+    rewards = 5.0 * arms + np.random.default_rng(0).normal(size=320)
+    agent = Agent(GreedyFirst(rule=rule), n_arms=2, n_features=1, seed=1)
+    agent.update_many(np.ones((320, 1)), arms, rewards)
+    assert has_starving_arm(agent) is below
+
+
+def test_whether_an_arm_starves_is_told_of_any_policys_rows():
+    """Of one that explores arm by arm by itself, of others by ``GreedyFirst()``."""
+    population = normal_population(1)
+    effects = least_difference(population, n_arms=2, difference=GAP)
+    problem = LinearProblem(
+        contexts=population.contexts, arms=effects.arms, noise=GaussianNoise(sigma=SIGMA)
+    )
+    found = {}
+    for policy in (Greedy(warmup="pinv"), GreedyFirst(), GreedyFirst(rule=1)):
+        trials = Trials(problem, population, policy, people=200, seed=5)
+        for instance in range(5):
+            trials.add(instance, np.repeat([0, 1], [180, 20])[np.newaxis].astype(np.int16))
+        found[policy] = [each.starving for each in trials.adaptive]
+        assert [each.starving for each in trials.randomised] == [0.0] * 5
+    assert list(found.values()) == [[1.0] * 5, [1.0] * 5, [0.0] * 5]
 
 
 def test_equal_arms_are_both_best_on_average():

@@ -136,7 +136,7 @@ def test_first_pulls_of_all_rows_leave_no_verdict(pulls, own):
     assert ("take all of 100 rows" in found.sentence) is not own
 
 
-FED = "no arm starved in the end: every arm got enough samples"
+FED = "no arm starved in the end: every arm held its share of what is known"
 
 
 @pytest.mark.parametrize(

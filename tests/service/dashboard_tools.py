@@ -65,9 +65,9 @@ def fill(made, specification=POLICY, headers=None):
             made.put(reward, json={"value": number / 4}, headers=headers).raise_for_status()
 
 
-def starve(made):
+def starve(made, specification=ARM_BY_ARM):
     """Create the policy arm by arm; "low" pays less to everyone and has an open alarm then."""
-    assert made.post("/v1/policies", json=ARM_BY_ARM).status_code == 201
+    assert made.post("/v1/policies", json=specification).status_code == 201
     for number in range(60):
         context = {"age": 50 + 3 * (number % 7), "sex": "fm"[number // 7 % 2]}
         decision = made.post("/v1/policies/dose/decisions", json={"context": context}).json()

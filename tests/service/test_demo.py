@@ -38,16 +38,34 @@ def test_one_arm_has_an_open_alarm_that_the_test_raised(log):
     view = views.policy_view(deployment)
     assert [alarm.arm for alarm in view.open_alarms] == ["high dose"]
     alarmed = [entry.event for entry in log.audit("dosing") if entry.kind == "alarmed"]
-    assert alarmed == list(view.open_alarms)
-    assert alarmed[0].measure == "share of samples"
-    assert alarmed[0].min_eigenvalue < alarmed[0].threshold == 0.05 / 3
+    own = [alarm for alarm in alarmed if alarm.arm == "high dose"]
+    assert own == list(view.open_alarms)
+    for alarm in alarmed:
+        assert alarm.measure == "share of what is known"
+        assert alarm.min_eigenvalue < alarm.threshold == pytest.approx(0.6 / 3)
     assert deployment.agent.policy == GreedyFirst(initial_pulls=8, on_alarm="hold")
-    (starving,) = view.starving
-    assert (starving.arm, starving.doing) == ("high dose", "waiting for an answer")
-    assert starving.since == alarmed[0].rewards
+    starving = {each.arm: each for each in view.starving}
+    assert starving["high dose"].doing == "waiting for an answer"
+    assert starving["high dose"].since == own[0].rewards
     low, medium, high = deployment.agent.diversity().arms
-    assert high.min_eigenvalue < high.threshold < min(low.min_eigenvalue, medium.min_eigenvalue)
+    assert high.min_eigenvalue < min(low.min_eigenvalue, medium.min_eigenvalue, high.threshold / 20)
     assert high.pulls < 100 < min(low.pulls, medium.pulls)
+
+
+def test_a_person_has_the_usual_doses_explored_and_decisions_say_by_how_much(log):
+    deployment, _ = restoring.restore(log, "dosing")
+    doing = {arm.name: arm.doing for arm in views.diversity_view(deployment).arms}
+    usual = ["low dose", "medium dose"]
+    assert [doing[arm] for arm in usual] == ["explored"] * 2
+    answers = [entry.event for entry in log.audit("dosing") if entry.kind == "resolved"]
+    assert sorted(each.arm for each in answers) == usual
+    assert {each.resolution for each in answers} == {"explore_arm"}
+    last = [entry.event.answer for entry in log.read("dosing") if entry.kind == "decided"][-500:]
+    raised = [answer.raised_by for answer in last if answer.raised_by]
+    assert {arm for by in raised for arm in by} <= set(usual)
+    assert len(raised) > 20
+    assert all(amount > 0 for by in raised for amount in by.values())
+    assert "explored" in {answer.mode for answer in last}
 
 
 def test_rewards_are_pending_late_and_missing(log):
@@ -63,7 +81,8 @@ def test_its_pages_have_something_to_show(log):
     """A correction and a change of features; effects that are known, each in its interval."""
     laid_down = protocol(log, "dosing")
     kinds = [change.event["event"] for change in laid_down.changes]
-    assert kinds == ["reward_corrected", "alarmed", "schema_changed"]
+    assert kinds[0] == "alarmed"
+    assert set(kinds) == {"reward_corrected", "alarmed", "resolved", "fed", "schema_changed"}
     deployment, last = restoring.restore(log, "dosing")
     found = effects(deployment, None)(deployment.agent)
     truth = [effect for arm in deployment.agent.arm_names for effect in EFFECTS[arm]]
@@ -74,8 +93,11 @@ def test_its_pages_have_something_to_show(log):
     told_apart = [each for each in found.effects if each.difference and each.difference.sign]
     assert len(told_apart) >= 3
     groups = subgroups(log, question(deployment, "gene variant", last))
-    assert [period.number for period in groups.periods] == [1, 2]
-    assert len(groups.groups) == 9
+    acted = [entry.event for entry in log.audit("dosing") if entry.kind == "alarmed"]
+    changes = kinds.count("resolved") + kinds.count("schema_changed")
+    changes += sum(alarm.answered != "hold" for alarm in acted)
+    assert [period.number for period in groups.periods] == list(range(1, changes + 2))
+    assert len(groups.groups) == 3 * (1 + len(groups.periods))
 
 
 def test_times_are_in_order_and_end_now(log):

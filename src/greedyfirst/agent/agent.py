@@ -13,11 +13,11 @@ from greedyfirst.agent.contexts import is_table
 from greedyfirst.agent.decision_maker import DecisionMaker
 from greedyfirst.agent.estimates import Estimates
 from greedyfirst.agent.from_logs import FromLogs
-from greedyfirst.agent.loops import ONCE, USUAL, contribution_loop, decide_many, learn_many
+from greedyfirst.agent.loops import FULL, ONCE, USUAL, contribution_loop, decide_many, learn_many
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.agent.running_policy import Arm
 from greedyfirst.agent.saving import Saving
-from greedyfirst.compiling.calls import run
+from greedyfirst.compiling.calls import compiled, run
 from greedyfirst.links import Identity
 from greedyfirst.links.link import check_rewards, link_of, means
 from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch
@@ -34,9 +34,9 @@ from greedyfirst.validation import (
     wrong,
 )
 
-#: How a decision was made: "explored" took an arm that is explored because it starves, "forced" is
-#: an initial pull or a forced sample, "fallback" comes while Greedy-First explores all arms,
-#: "policy" is any decision of a policy that explores by its own rules.
+#: How a decision was made: "explored" took an arm whose score was raised because it lacks people
+#: like this one, "forced" is an initial pull or a forced sample, "fallback" comes while
+#: Greedy-First explores all arms, "policy" is any decision of a policy with rules of its own.
 Mode = Literal["greedy", "explored", "forced", "fallback", "policy"]
 
 #: Looked up once: these are asked for in every decision.
@@ -162,8 +162,10 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
             self._watch.decided = self.decisions
         bad = self._learn(self._given_work, joins, given, arm, reward)
         if bad:
-            array("context", context, self._shape)
-            number("reward", reward)
+            if bad != FULL:
+                array("context", context, self._shape)
+                number("reward", reward)
+            self._fold(arm)
         if joins == FOREIGN:
             self.foreign += 1
             if step is None and self.decisions == 0:
@@ -205,7 +207,12 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
             steps[:decided] = waiting
         if self._watch is not None:
             self._watch.decided = self.decisions
-        run(self._loop(learn_many), self._work, steps, rows, chosen, values)
+        loop = compiled(self._loop(learn_many), self._work, 0, steps, rows, chosen, values)
+        done = 0
+        while done < len(rows):
+            done = loop(self._given_work, done, steps, rows, chosen, values)
+            if self.noise.kept:
+                self._fold(int(chosen[done - 1]))
         self.joined += decided
         self.foreign += len(rows) - decided
         if known is not None:
@@ -263,6 +270,29 @@ class Agent(Estimates, DecisionMaker, FromLogs, Saving):
         if raised is None or not raised.any():
             return ()
         return tuple(self.arm_names[arm] for arm in np.flatnonzero(raised & ~self.dropped))
+
+    @property
+    def raised_by(self) -> dict[str, float]:
+        """By how much the last ``choose`` raised the score of each of ``explored_arms``.
+
+        What is added to the arm's expected reward, or with a link to what the link takes: the
+        benefit of the doubt, since the arm lacks people like this one.
+
+        Examples
+        --------
+        >>> from greedyfirst import Agent, GreedyFirst
+        >>> names = ["usual", "rare"]
+        >>> agent = Agent(GreedyFirst(), n_arms=2, n_features=1, arm_names=names, seed=1)
+        >>> for number in range(40):
+        ...     agent.update([1.0], "rare" if number < 4 else "usual", number % 2, step=0)
+        >>> agent.choose([1.0]), sorted(agent.raised_by), agent.raised_by["rare"] > 0
+        (1, ['rare'], True)
+        """
+        arms, watched = self.explored_arms, self._watch
+        if not arms or not isinstance(watched, ArmWatch):
+            return {}
+        by = dict(zip(self.arm_names, watched.raised_by.tolist(), strict=True))
+        return {arm: by[arm] for arm in arms}
 
     @property
     def propensity(self) -> float:

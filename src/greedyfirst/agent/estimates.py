@@ -111,7 +111,9 @@ class Estimates(RunningPolicy):
             One row each.
         sigma
             The scale of the noise, sub-Gaussian: its standard deviation if it is normal, half the
-            range of bounded rewards. If it is left out it is estimated, and the level approximate.
+            range of bounded rewards. If it is left out the noise of each arm is estimated, and the
+            level approximate; until it shows, the arm has no interval, and ``caution`` of the
+            result says why.
         level
             With which probability all of them hold.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from greedyfirst.agent import stored_state
+from greedyfirst.agent.noise_sums import linear_model_of, miss, sums_of
 from greedyfirst.agent.running_policy import RunningPolicy
 from greedyfirst.validation import flag
 
@@ -66,6 +67,10 @@ class FromLogs(RunningPolicy):
             progress=progress,
         )
         self._make_room(learned.rows)
+        model = linear_model_of(self.state) if self.noise.kept else None
+        before = None if model is None else sums_of(model)
         stored_state.fill(self.state, dict(learned.state.arrays()))
+        if model is not None:
+            miss(self.noise, model, before)
         self.foreign += learned.rows
         return learned.rows

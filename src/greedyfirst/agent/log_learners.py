@@ -8,6 +8,7 @@ import numpy as np
 
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.loops import Workspace, learn_many
+from greedyfirst.agent.noise_sums import no_noise
 from greedyfirst.compiling.calls import run
 from greedyfirst.compiling.families import member_of
 from greedyfirst.compiling.records import allocate, parts_of
@@ -61,7 +62,8 @@ class PolicyLearner:
     def __init__(self, agent: RunningPolicy) -> None:
         self.state, self._options = copied_state(agent), agent.options
         self.adds_up = learning_by_sums.adds_up(agent.options)
-        parts = {"policy": agent.options, "state": self.state}
+        _, noise = no_noise()
+        parts = {"policy": agent.options, "state": self.state, "noise": noise}
         sizes = {"n_arms": agent.n_arms, "d": agent.n_features}
         _, self._work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
         self._loop = loop_for(learn_many, agent.policy, agent.options, self.state)
@@ -82,7 +84,7 @@ class PolicyLearner:
         """Take in one row after the other."""
         steps = np.full(len(rows.arms), FOREIGN, np.int64)
         contexts = np.ascontiguousarray(rows.columns.T)
-        run(self._loop, self._work, steps, contexts, rows.arms, rows.rewards)
+        run(self._loop, self._work, 0, steps, contexts, rows.arms, rows.rewards)
 
 
 class LinearPartLearner:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from greedyfirst.agent.noise_sums import WINDOW, NoiseSums
 from greedyfirst.compiling.calls import compiled
 from greedyfirst.compiling.kernels import entry, inline_kernel
 from greedyfirst.compiling.records import Record, flag, floats, part
+from greedyfirst.numerics.vectors import copy
 from greedyfirst.policies.policy import score, update
 from greedyfirst.policies.selection import select
 from greedyfirst.validation import FloatArray, IntArray
@@ -19,6 +21,8 @@ from greedyfirst.validation import FloatArray, IntArray
 #: What the calls for one row return instead of an arm or 0 when a number is not finite; nothing is
 #: changed then.
 BAD_CONTEXT, BAD_REWARD = -1, -2
+#: What :func:`learn` returns when an arm's window of rows, of which noise is learned, is full.
+FULL = 1
 
 #: How :func:`decide` is asked.
 USUAL, ONCE, ONLY_SCORE = range(3)
@@ -39,6 +43,8 @@ class Workspace(Record):
     eligible_once: FloatArray = floats("n_arms")
     #: Whether the last decision had to take its arm.
     forced: bool = flag()
+    #: What the rewards tell of their noise.
+    noise: NoiseSums = part()
 
 
 def decide(work: Workspace, step: int, given: FloatArray, how: int, seed: int) -> int:
@@ -60,13 +66,25 @@ def decide(work: Workspace, step: int, given: FloatArray, how: int, seed: int) -
 
 
 def learn(work: Workspace, step: int, given: FloatArray, arm: int, reward: float) -> int:
-    """Take in one reward; returns 0, ``BAD_CONTEXT`` or ``BAD_REWARD``."""
+    """Take in one reward; returns 0, ``BAD_CONTEXT``, ``BAD_REWARD`` or ``FULL``."""
     if not take(given, work.context):
         return BAD_CONTEXT
     if not math.isfinite(reward):
         return BAD_REWARD
     update(work.policy, work.state, step, work.context, arm, reward)
-    return 0
+    return FULL if wait(work.noise, work.context, arm, reward) else 0
+
+
+@inline_kernel
+def wait(noise: NoiseSums, context: FloatArray, arm: int, reward: float) -> bool:
+    """Keep a row until its arm's window is full; whether it is."""
+    if not noise.kept:
+        return False
+    place = noise.waiting[arm]
+    copy(context, noise.rows[arm, place])
+    noise.rewards[arm, place] = reward
+    noise.waiting[arm] = place + 1
+    return bool(place + 1 == WINDOW)
 
 
 @inline_kernel
@@ -119,8 +137,19 @@ def decide_many(
 
 
 def learn_many(
-    work: Workspace, steps: IntArray, contexts: FloatArray, arms: IntArray, rewards: FloatArray
-) -> None:
-    """Take in one reward after the other."""
-    for row in range(contexts.shape[0]):
+    work: Workspace,
+    first: int,
+    steps: IntArray,
+    contexts: FloatArray,
+    arms: IntArray,
+    rewards: FloatArray,
+) -> int:
+    """Take in one reward after the other from ``first`` on, until an arm's window is full.
+
+    Returns which row comes next.
+    """
+    for row in range(first, contexts.shape[0]):
         update(work.policy, work.state, steps[row], contexts[row], arms[row], rewards[row])
+        if wait(work.noise, contexts[row], arms[row], rewards[row]):
+            return row + 1
+    return len(contexts)

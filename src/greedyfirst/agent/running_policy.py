@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.contexts import ContextReader
 from greedyfirst.agent.loops import GIVEN, Workspace, decide, learn
+from greedyfirst.agent.noise_sums import folding, new_noise
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.compiling.calls import argument, compiled
 from greedyfirst.compiling.kernels import Function
@@ -88,7 +89,8 @@ class RunningPolicy:
         self.options = policy.options(n_arms, n_features)
         self.buffer, self.state = new_state(self.options, n_arms, n_features, self.room)
         self._watch = policy.watch(self.state)
-        parts = {"policy": self.options, "state": self.state}
+        self.noise_buffer, self.noise = new_noise(self.state, n_arms, n_features)
+        parts = {"policy": self.options, "state": self.state, "noise": self.noise}
         sizes = {"n_arms": n_arms, "d": n_features}
         _, work = allocate(lambda memory: Workspace(memory, **parts, **sizes))
         work.eligible[:] = work.eligible_once[:] = 1.0
@@ -98,6 +100,13 @@ class RunningPolicy:
         self._shape = (n_features,) if self.schema is None else ()
         self._decide = compiled(self._loop(decide), work, 1, GIVEN, 0, seed)
         self._learn = compiled(self._loop(learn), work, 1, GIVEN, 0, 0.0)
+        self._folding: Callable[[int], None] | None = None
+
+    def _fold(self, arm: int) -> None:
+        """Take an arm's waiting rows into the sums of its noise, if its window is full."""
+        if self._folding is None:
+            self._folding = folding(self.noise, self.state)
+        self._folding(arm)
 
     def _loop(self, function: Function) -> Function:
         return loop_for(function, self.policy, self.options, self.state)
@@ -112,9 +121,10 @@ class RunningPolicy:
 
     def _move(self) -> None:
         """Go on with the same state in other memory, for the policy, arms and room as they are."""
-        before, eligible = self.state, self._eligible
+        before, noise, eligible = self.state, self.noise, self._eligible
         self._allocate()
         stored_state.fill(self.state, dict(before.arrays()))
+        stored_state.fill(self.noise, dict(noise.arrays()))
         self._eligible[: len(eligible)] = eligible
 
     @property

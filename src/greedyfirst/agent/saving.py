@@ -10,14 +10,18 @@ from typing import Any, Self
 
 from greedyfirst.agent import stored_state
 from greedyfirst.agent.contexts import ContextReader
+from greedyfirst.agent.noise_sums import linear_model_of, miss
 from greedyfirst.agent.rewarded_steps import RewardedSteps
 from greedyfirst.agent.running_policy import FIRST_ROOM, RunningPolicy
+from greedyfirst.compiling.records import arrays_in
 from greedyfirst.files import data_file
 from greedyfirst.policies.description import as_stored, describe, from_description
 from greedyfirst.validation import whole_number
 
 #: The decisions that have their reward, where rewards did not come in order.
 REWARDED = "rewarded"
+#: What the rewards tell of their noise.
+NOISE = "noise"
 
 
 class Saving(RunningPolicy):
@@ -35,6 +39,7 @@ class Saving(RunningPolicy):
             "dropped": self._dropped.tolist(),
             "room": self.room,
             "fields": self.state.places(self.buffer),
+            "noise_fields": self.noise.places(self.noise_buffer) if self.noise.kept else None,
             "tells_names": self._tells_names,
             "named": self._reader.named,
             "schema": None if self.schema is None else self.schema.to_dict(),
@@ -44,6 +49,8 @@ class Saving(RunningPolicy):
     def _arrays(self) -> dict[str, Any]:
         """The state and what belongs to it: copies."""
         arrays = {stored_state.BUFFER: self.buffer.copy()}
+        if self.noise.kept:
+            arrays[NOISE] = self.noise_buffer.copy()
         if self._rewarded is not None:
             arrays[REWARDED] = self._rewarded.stored()[1]
         return arrays
@@ -83,6 +90,7 @@ class Saving(RunningPolicy):
                 agent._allocate()
             agent._dropped[:] = header["dropped"]
             stored_state.restore(agent.state, agent.buffer, header, arrays)
+            agent._restore_noise(header, arrays)
             if header.get("rewarded") is not None:
                 agent._rewarded = RewardedSteps.restored(header["rewarded"], arrays[REWARDED])
             elif "rewarded" not in header and agent.joined < agent.decisions:
@@ -91,6 +99,15 @@ class Saving(RunningPolicy):
             raise ValueError(f"{path} is not a complete agent file: {error}") from error
         agent._eligible[agent._dropped] = 0.0
         return agent
+
+    def _restore_noise(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """What the rewards tell of their noise; files of before have the rewards' sums only."""
+        if not self.noise.kept:
+            return
+        if NOISE in arrays:
+            stored_state.fill(self.noise, arrays_in(arrays[NOISE], header["noise_fields"]))
+        else:
+            miss(self.noise, linear_model_of(self.state))
 
     @classmethod
     def _named(cls, header: dict[str, Any]) -> Self:

@@ -65,7 +65,7 @@ def diversity(
 ) -> None:
     """Are the contexts of a table so diverse that greedy is promised to work, and if not, why?
 
-    A "no" does not mean that greedy fails: an arm may starve. GreedyFirst explores only such arms.
+    A "no" does not mean that greedy fails: an arm may starve. GreedyFirst raises only such arms.
     """
     # Slow to import, and no other command needs them.
     from greedyfirst.reports.diversity_page import write_diversity_page

@@ -39,7 +39,7 @@ class Decision:
     decision_id: str
     policy: str
     arm: str
-    #: "greedy", "explored" (an arm that starves), "forced", "fallback", "policy" or "control".
+    #: "greedy", "explored" (its score was raised), "forced", "fallback", "policy" or "control".
     mode: str
     step: int
     at: float
@@ -47,7 +47,7 @@ class Decision:
     schema_version: int
     expected_rewards: dict[str, float]
     contributions: dict[str, float]
-    #: The arms that were being explored because they starve: their scores were raised.
+    #: The arms that lack people like this one: their scores were raised.
     explored_arms: tuple[str, ...] = ()
     #: Features outside their plausible range: the reward will be held for a person.
     held: tuple[str, ...] = ()
@@ -57,6 +57,8 @@ class Decision:
     group: str | None = None
     #: The same probability of every arm that might have been taken.
     propensities: dict[str, float] = field(default_factory=dict)
+    #: By how much the score of each of ``explored_arms`` was raised above its expected reward.
+    raised_by: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
@@ -75,6 +77,7 @@ class Decision:
             propensity=answer.get("propensity"),
             group=answer.get("group"),
             propensities=dict(answer.get("propensities", {})),
+            raised_by=dict(answer.get("raised_by", {})),
         )
 
 

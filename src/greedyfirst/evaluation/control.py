@@ -42,8 +42,11 @@ Verdict = Literal["better", "worse", "not yet known"]
 #: "bounded": the interval's level is proved; "asymptotic": it is approached with many rewards.
 Method = Literal["bounded", "asymptotic"]
 #: Informative rewards that each group must have before an asymptotic interval is given: 20 tossed
-#: coins, 20 rare events, 60 normal rewards.
+#: coins, 20 rare events, 60 normal rewards. Rare events that one group has had count for the other
+#: as well: it must have had as many rewards as 20 of them take, whether it has had any or not.
 LEAST_INFORMATIVE = 20.0
+#: Of events rarer than 1 in n/3, n rewards have none with a probability above 5 %.
+RULE_OF_THREE = 3
 #: A variance that is a smaller part of the mean square is rounding.
 ROUNDING = 1e-12
 #: Draws of groups are those of another seed than the policy's, whose steps have the same numbers.
@@ -115,6 +118,13 @@ class Rewards:
         variance, fourth = b - a * a, d - 4 * a * c + 6 * a * a * b - 3 * a**4
         alike = variance <= ROUNDING * b or fourth <= 0
         return 0.0 if alike else self.count * variance**2 / fourth
+
+    def informative_beside(self, other: Rewards) -> float:
+        """The same, by the other group where large rewards are rarer there."""
+        own, others = self.informative, other.informative
+        if own == 0.0 or others == 0.0:
+            return own
+        return min(own, self.count * others / other.count)
 
 
 @dataclass(kw_only=True)
@@ -195,9 +205,14 @@ class Comparison:
             found = bounded_interval(self.scores, bound=bound, level=level)
             return replace(found, low=max(found.low, -most), high=min(found.high, most))
         number("level", level, above=0, below=1)
-        if min(self.policy.informative, self.control.informative) < LEAST_INFORMATIVE:
+        if min(self._informative()) < LEAST_INFORMATIVE:
             return None
         return asymptotic_interval(self.scores, level=level)
+
+    def _informative(self) -> tuple[float, float]:
+        """Informative rewards of the policy's group and of the control group."""
+        policy, control = self.policy, self.control
+        return policy.informative_beside(control), control.informative_beside(policy)
 
     def sentence(self, *, level: float = 0.95) -> str:
         """The verdict and the interval in plain words, in the units of the reward."""
@@ -206,13 +221,16 @@ class Comparison:
         if self.scores.count == 0:
             return f"{unknown}: there are no rewards to compare."
         if found is None:
-            policy, control = self.policy.informative, self.control.informative
+            policy, control = self._informative()
             return (
                 f"{unknown}. Each group needs {LEAST_INFORMATIVE:.0f} informative rewards for an "
                 f"interval; the policy’s has {policy:.0f}, the control group {control:.0f}."
             )
         over = f"on average over the {self.scores.count:,} decisions compared so far"
         interval = f"{100 * level:g} % interval {_signed(found.low)} to {_signed(found.high)}"
+        if self.method == "asymptotic":
+            rarest = max(min(self.policy.count, self.control.count) // RULE_OF_THREE, 1)
+            over += f". Events rarer than 1 in {rarest:,} rewards of a group may not be in it"
         if verdict == "not yet known":
             earned = f"its advantage is {_signed(found.value)} a decision ({interval})"
             return f"{unknown}: {earned}, {over}."

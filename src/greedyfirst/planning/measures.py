@@ -22,8 +22,7 @@ from scipy.special import stdtrit
 
 from greedyfirst.agent import Agent
 from greedyfirst.planning.population import Population
-from greedyfirst.policies import Policy
-from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
+from greedyfirst.policies import GreedyFirst, Policy
 from greedyfirst.problems import LinearProblem
 from greedyfirst.simulation.episode import SmallIntArray
 from greedyfirst.validation import BoolArray, FloatArray, IntArray, wrong
@@ -51,7 +50,7 @@ class Measures(NamedTuple):
     worse_on_average: float
     #: Expected outcome lost in all, against everybody's best arm.
     regret: float
-    #: Whether some arm starves at the end.
+    #: Whether some arm starves at the end, by Greedy-First's own rule.
     starving: float
     #: The chance that the arm with the highest estimated mean is best on average, and that a new
     #: person is recommended the arm that is best for them.
@@ -97,6 +96,11 @@ class Trials:
         self._fresh = self._agent.buffer.copy()
         if getattr(self._agent.state, "model", None) is None:
             raise wrong("policy", self.policy, "one that keeps a model, for the recommendation")
+        judges = isinstance(self.policy, GreedyFirst) and self.policy.arm_by_arm()
+        self._judge = (
+            self._agent if judges else Agent(GreedyFirst(), n_arms=n_arms, n_features=n_features)
+        )
+        self._unjudged = self._judge.buffer.copy()
 
     def add(self, instance: int, arms: SmallIntArray) -> None:
         """The decisions (1, people) of one trial."""
@@ -114,13 +118,14 @@ class Trials:
             steps = np.arange(len(chosen))
             seen, lost = rewards[steps, chosen], regrets[steps, chosen]
             estimates = self._estimates(contexts, chosen, seen)
+            starving = self._starving(contexts, chosen, seen)
             measured.append(
                 Measures(
                     *interval(coordinates, chosen, seen, truth),
                     not_best=float((lost > 0).mean()),
                     worse_on_average=float((~truth.best[chosen]).mean()),
                     regret=float(lost.sum()),
-                    starving=float(has_starving_arm(coordinates, chosen, len(truth.best))),
+                    starving=float(starving),
                     right_arm=_chance(estimates @ self.population.mean, truth.best),
                     right_person=_right_share(new, estimates, truth.parameters),
                 )
@@ -135,6 +140,18 @@ class Trials:
         self._agent.update_many(contexts, arms, rewards)
         estimates: FloatArray = self._agent.state.model.estimate
         return estimates
+
+    def _starving(self, contexts: FloatArray, arms: IntArray, rewards: FloatArray) -> bool:
+        """Whether Greedy-First would say of these rows, which the policy's agent has, so.
+
+        That is the policy itself if it explores arm by arm, else ``GreedyFirst()``.
+        """
+        judge = self._judge
+        if judge is not self._agent:
+            judge.buffer[:] = self._unjudged
+            judge.foreign = 0
+            judge.update_many(contexts, arms, rewards)
+        return has_starving_arm(judge)
 
 
 def find_truth(parameters: FloatArray, mean: FloatArray) -> Truth:
@@ -181,19 +198,10 @@ def interval(
     return 2 * half, error, float(error <= half)
 
 
-def has_starving_arm(coordinates: FloatArray, arms: IntArray, n_arms: int) -> bool:
-    """Whether some arm has less than ``SHARE``/K of all samples in some direction of the contexts.
-
-    That is Greedy-First's own rule (:mod:`greedyfirst.policies.greedy_first.arm_by_arm`).
-    """
-    values, vectors = np.linalg.eigh(coordinates.T @ coordinates)
-    spanned = values > SINGULAR * len(coordinates)
-    white = coordinates @ (vectors[:, spanned] / np.sqrt(values[spanned]))
-    for arm in range(n_arms):
-        rows = white[arms == arm]
-        if len(rows) < white.shape[1] or np.linalg.eigvalsh(rows.T @ rows)[0] <= SHARE / n_arms:
-            return True
-    return False
+def has_starving_arm(agent: Agent) -> bool:
+    """Whether some arm lacks the share that it needs, of a policy that explores arm by arm."""
+    measured = agent.state.watch.measured(agent.state.greedy.model, agent.dropped)
+    return bool((measured.shares < measured.needed).any())
 
 
 def _chance(values: FloatArray, right: BoolArray) -> float:

@@ -141,7 +141,7 @@ MEANINGS = {
     "regret": "outcome lost in all, against everybody's best arm",
     "regret_saved": "regret of the fixed trial less that of the policy, in the same trials",
     "starving": "share of trials that end with an arm that starves",
-    "alarm": "share of trials with an alarm; Greedy-First then explores the arm that starves",
+    "alarm": "share of trials in which the policy has raised an alarm",
     "right_arm": "chance that the arm with the highest estimated mean is best on average",
     "right_person": "chance that a new person is recommended the arm that is best for them",
 }

@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from greedyfirst.models.linear_part import FIRST_RULE
 from greedyfirst.planning.plan import ADAPTIVE, FIXED, PeopleNeeded, Plan
-from greedyfirst.policies.greedy_first.arm_by_arm import SHARE
+from greedyfirst.policies import GreedyFirst, Policy
+from greedyfirst.policies.greedy_first import arm_by_arm, first_rule
 
 QUESTION = "How many people, and how many of them on a worse arm?"
 DESIGN = "design, people"
@@ -159,6 +161,19 @@ def precision(plan: Plan) -> str:
     return text
 
 
+def starving_rule(policy: Policy) -> str:
+    """When an arm starves, by the rule of the policy, or of ``GreedyFirst()``."""
+    if isinstance(policy, GreedyFirst) and policy.arm_by_arm() and policy.rule == FIRST_RULE:
+        return (
+            f"An arm starves while it has less than {first_rule.SHARE:.0%} of its equal share of "
+            "all samples in some direction of the contexts."
+        )
+    return (
+        f"An arm starves while it holds less than {arm_by_arm.SHARE:.0%} of its equal share of all "
+        "that is known about some kind of people, the prior of GreedyFirst() included."
+    )
+
+
 def assumptions(plan: Plan) -> list[str]:
     """Everything that was taken for granted."""
     k = plan.effects.n_arms
@@ -201,9 +216,9 @@ def method(plan: Plan) -> list[str]:
         "average: another arm has a higher mean outcome over all people.",
         "Regret: the sum over people of the expected outcome of their best arm less that of "
         "theirs. Saved: what a fixed trial loses more.",
-        f"An arm starves while it has less than {SHARE:.0%} of its equal share of all samples in "
-        "some direction of the contexts. Alarm: the policy's own test has found such an arm at "
-        "some time; GreedyFirst() explores it. Other policies have no test.",
+        f"{starving_rule(plan.policy)} An arm that is worse for everyone starves, and that is no "
+        "fault. Alarm: the policy's own test has found such an arm at some time; GreedyFirst() "
+        "gives it the benefit of the doubt. Other policies have no test.",
         "Best arm found: the arm with the highest estimated mean outcome is the best on average. "
         "Right for a person: a new person is recommended the arm that is best for them. Both by "
         "the policy's own estimates, from the data of either design.",

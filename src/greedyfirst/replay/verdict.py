@@ -201,10 +201,10 @@ def _greedy_first(replay: Replay) -> str:
         rows, first = replay.result.horizon, _untested(replay)
         if rows <= first:
             return f"{cost}. The table ends before its alarms begin, after {first} decisions."
-        return f"{cost}, and no arm starved in the end: every arm got enough samples."
+        return f"{cost}, and no arm starved in the end: every arm held its share of what is known."
     name, count, rounds, direction = reasons[0]
     alarmed = sum(row[1] for row in reasons)
-    about = f": its samples say least about {direction}" if direction else ""
+    about = f": it is known least about {direction}" if direction else ""
     return (
         f"{cost}. An arm starved in {alarmed} of {counted(n, 'order')}, most often {name!r} "
         f"({counted(count, 'order')}, since decision {rounds:.0f} in the median){about}."
@@ -259,6 +259,6 @@ def _recommendation(replay: Replay) -> str:
         if low[0] > 0:
             return f"What to do: {found.best} was surely better than Greedy-First here; use it."
     return (
-        "What to do: GreedyFirst(). It is greedy as long as every arm gets enough samples, "
-        "explores only arms that starve, and tells you which."
+        "What to do: GreedyFirst(). It is greedy where every arm holds its share of what is known, "
+        "gives the benefit of the doubt to those that starve, and tells you which."
     )

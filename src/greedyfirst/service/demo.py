@@ -2,9 +2,10 @@
 
 All of it goes through the service itself, a day at a time, with a clock that the simulation moves:
 decisions, rewards that come days later, some too late and some never. The policy is Greedy-First as
-it comes, which asks a person about arms that starve. The high dose suits few patients, so greedy
-choices leave it with too few samples: it starves and raises an alarm, which stays open. Meanwhile a
-person corrects a reward and gives a feature its plausible range.
+it comes, which asks a person about arms that starve. The low and the medium dose each suit some
+patients, and of others too little is known about them: a person lets both have the benefit of the
+doubt. The high dose suits few: its alarm stays open. Meanwhile a person corrects a reward and gives
+a feature its plausible range.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from greedyfirst.service.log.events import Value
+from greedyfirst.service.log.events import Resolved, Value
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.service import DecisionService
+from greedyfirst.service.state.answers import EXPLORE_ARM
 from greedyfirst.service.state.clock import Clock
 from greedyfirst.service.state.policy_description import PolicyDescription
 from greedyfirst.service.state.specification import (
@@ -37,6 +39,8 @@ _NOISE = 0.08
 #: Days on which a person corrects the reward of a decision, and says which weights are plausible.
 _CORRECTED, _RANGED = 35, 60
 _SLIP = "dosing:300"
+#: The arms that a person has explored while they starve.
+_USUAL = ("low dose", "medium dose")
 SPECIFICATION = Specification(
     name="dosing",
     arms=("low dose", "medium dose", "high dose"),
@@ -109,6 +113,13 @@ class Trial:
     async def _evening(self, day: int) -> None:
         """What people do after the visits of some days."""
         admin = self._service.admin
+        for alarm in [*self._service.deployment(SPECIFICATION.name).open_alarms.values()]:
+            if alarm.arm in _USUAL:
+                why = (
+                    "Both doses are usual here: patients may get the one that looks a little worse."
+                )
+                answer = Resolved(arm=alarm.arm, resolution=EXPLORE_ARM, who="Dr. Smith", why=why)
+                await admin.administer(SPECIFICATION.name, answer, None)
         if day == _CORRECTED:
             why = "A slip at the keyboard: the file says 0.5."
             await admin.correct(_SLIP, 0.5, "", "Dr. Smith", why, None)

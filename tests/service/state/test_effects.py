@@ -158,6 +158,25 @@ def test_without_both_ends_of_a_range_the_scale_is_estimated(start: Start) -> No
         "is estimated, since the specification has no reward_range with both ends"
         in (basis["sentence"])
     )
+    assert "No interval yet for low: its" in basis["sentence"]
+
+
+def test_estimated_noise_has_intervals_once_it_shows(start: Start) -> None:
+    """Each arm's, by what is left of its rewards; the sentence names what is not covered."""
+    with start() as client:
+        create(client, policy={"policy": "EpsilonGreedy", "options": {"epsilon": 0.9}})
+        live(client, 250)
+        found = effects(client)
+        fewest = min(len(rows_of(client, arm)[1]) for arm in ("low", "high"))
+        today = client.get("/v1/decisions/dose:7/intervals").json()
+        agent = client.app.state.service.deployments["dose"].agent
+        expected = agent.intervals(np.eye(3))
+    rarest = f"They do not cover events rarer than 1 in {fewest // 3} rewards of an arm."
+    assert rarest in found["basis"]["sentence"]
+    assert rarest in today["basis"]["sentence"]
+    lows = [each["effect"]["low"] for each in found["effects"]]
+    assert lows == pytest.approx(expected.low.T.ravel().tolist())
+    assert np.isfinite(lows).all()
 
 
 def test_a_reward_that_a_person_confirmed_outside_ends_the_bound(start: Start) -> None:

@@ -12,11 +12,17 @@ from litestar.testing import TestClient
 from scipy.linalg import eigh
 from served import BY, Clock, Start, create, decide, reward, running, view
 
+from greedyfirst import Agent, GreedyFirst
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from greedyfirst.service.state import restoring, snapshots
 
-#: Two arms: 0.05/2 of all samples.
-NEEDED = 0.025
+#: By rule: what two arms need, and of what it is a share.
+NEEDED = {1: 0.025, 2: 0.3}
+MEASURE = {1: "share of samples", 2: "share of what is known"}
+
+
+def by_rule(rule: int) -> dict[str, Any]:
+    return {"policy": "GreedyFirst", "options": {"rule": rule}}
 
 
 def context_of(number: int) -> dict[str, Any]:
@@ -49,7 +55,6 @@ def answer(client: TestClient[Any], resolution: str, arm: str = "low") -> Any:
 
 def arms(client: TestClient[Any]) -> dict[str, Any]:
     shown = client.get("/v1/policies/dose/diversity").json()
-    assert shown["measure"] == "share of samples"
     return {arm["name"]: arm for arm in shown["arms"]}
 
 
@@ -59,11 +64,18 @@ def events(client: TestClient[Any], *kinds: str) -> list[Any]:
     return [entry["event"] for entry in reversed(found) if entry["event"]["event"] in kinds]
 
 
+@pytest.fixture(params=[2, 1])
+def rule(request: pytest.FixtureRequest) -> int:
+    """How arms are explored: as the default does, and as older releases did."""
+    chosen: int = request.param
+    return chosen
+
+
 @pytest.fixture
-def starved(path: Path, clock: Clock) -> Iterator[TestClient[Any]]:
-    """A client of a policy as it comes, whose arm "low" has raised its alarm."""
+def starved(path: Path, clock: Clock, rule: int) -> Iterator[TestClient[Any]]:
+    """A client of a policy without a fallback, whose arm "low" has raised its alarm."""
     with running(path, clock) as client:
-        create(client)
+        create(client, policy=by_rule(rule))
         play(client, 80, low=-2.0)
         assert [alarm["arm"] for alarm in view(client)["open_alarms"]] == ["low"]
         yield client
@@ -74,26 +86,35 @@ def starved(path: Path, clock: Clock) -> Iterator[TestClient[Any]]:
     log.close()
 
 
-def least_share(client: TestClient[Any], arm: str, rewards: int) -> float:
-    """By SciPy, from the contexts of the first decisions, which got their rewards in order."""
+def least_share(client: TestClient[Any], arm: str, rewards: int, rule: int) -> float:
+    """By SciPy, from the contexts of the first decisions, which got their rewards in order.
+
+    By rule 2 each arm also knows what the prior says, which an agent learns from the same rows.
+    """
     grams = {"low": np.zeros((3, 3)), "high": np.zeros((3, 3))}
+    agent = Agent(GreedyFirst(), n_arms=2, n_features=3, arm_names=list(grams), seed=1)
     for step in range(1, rewards + 1):
         seen = client.get(f"/v1/decisions/dose:{step}").json()
         age, sex = seen["context"]["age"], seen["context"]["sex"]
         row = np.array([1.0, (age - 60) / 10, float(sex == "m")])
         grams[seen["answer"]["arm"]] += np.outer(row, row)
-    return float(eigh(grams[arm], sum(grams.values()), eigvals_only=True)[0])
+        agent.update(row, seen["answer"]["arm"], seen["learned"], step=0)
+    model = agent.state.greedy.model
+    prior = model.penalty * model.shape if rule == 2 else np.zeros((3, 3))
+    known = sum(grams.values()) + prior
+    return float(eigh(grams[arm] + prior, known, eigvals_only=True)[0])
 
 
 def test_the_answers_say_who_starves_since_when_and_that_a_person_is_waited_for(
-    starved: TestClient[Any],
+    starved: TestClient[Any], rule: int
 ) -> None:
     (alarm,) = view(starved)["open_alarms"]
     assert alarm["answered"] == "hold"
-    assert alarm["measure"] == "share of samples"
-    assert alarm["threshold"] == NEEDED
-    share = least_share(starved, "low", alarm["rewards"])
-    assert share < NEEDED
+    shown = starved.get("/v1/policies/dose/diversity").json()
+    assert alarm["measure"] == shown["measure"] == MEASURE[rule]
+    assert alarm["threshold"] == NEEDED[rule]
+    share = least_share(starved, "low", alarm["rewards"], rule)
+    assert share < NEEDED[rule]
     assert alarm["min_eigenvalue"] == pytest.approx(share, abs=1e-6)
     low, high = arms(starved)["low"], arms(starved)["high"]
     assert (low["starving"], low["explored"], low["doing"]) == (
@@ -102,7 +123,7 @@ def test_the_answers_say_who_starves_since_when_and_that_a_person_is_waited_for(
         "waiting for an answer",
     )
     assert low["tripped_at"] == alarm["rewards"] > 4 * 2 * 3  # tests begin after 4·K·d rewards
-    assert low["min_eigenvalue"] == pytest.approx(least_share(starved, "low", 80), abs=1e-6)
+    assert low["min_eigenvalue"] == pytest.approx(least_share(starved, "low", 80, rule), abs=1e-6)
     assert (high["starving"], high["doing"], high["tripped_at"]) == (False, None, None)
     assert high["fed_at"] is not None
     expected = {"arm": "low", "since": alarm["rewards"], "doing": "waiting for an answer"}
@@ -118,6 +139,7 @@ def test_until_someone_answers_every_decision_is_greedy(starved: TestClient[Any]
 def test_an_arm_that_a_person_asks_for_is_explored_and_decisions_say_so(
     starved: TestClient[Any],
 ) -> None:
+    """Also by how much its score was raised: what it lacks to the others where it is taken."""
     since = view(starved)["starving"][0]["since"]
     told = answer(starved, "explore_arm")
     assert told.status_code == 201
@@ -127,14 +149,16 @@ def test_an_arm_that_a_person_asks_for_is_explored_and_decisions_say_so(
     modes = {"greedy": 0, "explored": 0}
     for number in range(200):
         made = decide(starved, context_of(number))
-        assert made["explored_arms"] == ["low"]
+        assert made["explored_arms"] == [*made["raised_by"]] == ["low"]
         assert (made["mode"] == "explored") == (made["arm"] == "low")
+        lead = made["expected_rewards"]["high"] - made["expected_rewards"]["low"]
+        assert (made["raised_by"]["low"] > lead) == (made["arm"] == "low")
         modes[made["mode"]] += 1
     assert min(modes.values()) > 0
     explored = made["decision_id"]
     assert starved.get(f"/v1/decisions/{explored}/replay").json()["same"]
     alone = decide(starved, context_of(0), eligible_arms=["high"])
-    assert (alone["mode"], alone["explored_arms"]) == ("greedy", [])
+    assert (alone["mode"], alone["explored_arms"], alone["raised_by"]) == ("greedy", [], {})
     newest = events(starved, "resolved")[-1]
     expected = {"event": "resolved", "arm": "low", "resolution": "explore_arm", "alarm": 1, **BY}
     assert newest == expected | {"change": True, "before": None}
@@ -154,20 +178,24 @@ def test_what_is_so_already_is_refused(starved: TestClient[Any]) -> None:
 
 def test_all_arms_are_explored_when_a_person_asks_for_that(starved: TestClient[Any]) -> None:
     assert answer(starved, "explore").json()["mode"] == "fallback"
-    made = decide(starved)
+    reward(starved, decide(starved)["decision_id"], 1.0)  # arms are looked at after the next one
+    made = decide(starved, context_of(3))
     assert (made["mode"], made["explored_arms"]) == ("fallback", ["low", "high"])
+    assert made["raised_by"]["low"] > made["raised_by"]["high"] >= 0
     assert arms(starved)["low"]["doing"] == "explored"
     assert arms(starved)["high"]["explored"]
 
 
-def test_an_arm_that_is_fed_closes_its_alarm_and_is_tested_again(starved: TestClient[Any]) -> None:
+def test_an_arm_that_is_fed_closes_its_alarm_and_is_tested_again(
+    starved: TestClient[Any], rule: int
+) -> None:
     since = view(starved)["starving"][0]["since"]
     bring(starved, "low", 60)
     assert view(starved)["open_alarms"] == view(starved)["starving"] == []
     (fed,) = events(starved, "fed")
     assert (fed["arm"], fed["since"], fed["closed_alarm"]) == ("low", since, True)
     assert 80 < fed["rewards"] <= 140
-    assert fed["share"] >= fed["needed"] == NEEDED
+    assert fed["share"] >= fed["needed"] == NEEDED[rule]
     low = arms(starved)["low"]
     assert (low["starving"], low["doing"], low["tripped_at"]) == (False, None, None)
     assert low["fed_at"] == fed["rewards"]
@@ -231,9 +259,9 @@ def test_alarms_that_exploring_all_had_answered_are_raised_again_when_it_ends(
     assert [alarm["answered"] for alarm in events(starved, "alarmed")] == ["hold", "hold"]
 
 
-def test_a_policy_that_explores_by_itself_asks_nobody(start: Start) -> None:
+def test_a_policy_that_explores_by_itself_asks_nobody(start: Start, rule: int) -> None:
     with start() as client:
-        create(client, on_alarm="explore_arm")
+        create(client, on_alarm="explore_arm", policy=by_rule(rule))
         assert arms(client)["low"]["doing"] == "explored"
         made = play(client, 150, low=-3.0)
         assert {one["mode"] for one in made} >= {"greedy", "explored"}

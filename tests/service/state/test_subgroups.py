@@ -223,6 +223,34 @@ def test_an_answer_to_an_alarm_begins_a_period(start: Start) -> None:
     assert periods[1]["event"]["resolution"] == "explore"
 
 
+def test_estimated_noise_by_what_is_left_of_each_reward(start: Start) -> None:
+    """By the formula for a constant, V and its floor of one scale being the same; few get none."""
+    rng = np.random.default_rng(5)
+    with start() as client:
+        create(client)
+        for number in range(160):
+            made = decide(client, {"age": 60 + float(rng.normal()), "sex": "fm"[number % 8 == 0]})
+            reward(client, made["decision_id"], float(rng.choice([0.0, 1.0])))
+        found = asked(client, "sex")
+        agent = client.app.state.service.deployments["dose"].agent
+        frame = pd.read_parquet(io.BytesIO(client.get("/v1/policies/dose/export").content))
+    assert "once its own rewards show their noise" in found["means"]["sentence"]
+    groups = {(group["level"], group["period"]): group for group in found["groups"]}
+    frame = frame[frame["context.sex"] == "f"]
+    x = np.column_stack(
+        [np.ones(len(frame)), (frame["context.age"] - 60) / 10, np.zeros(len(frame))]
+    )
+    arms = np.array([agent.arm_names.index(arm) for arm in frame["arm"]])
+    expected = agent.expected_rewards(x)[np.arange(len(x)), arms]
+    squares = (frame["learned"] - expected) ** 2 / (1 - np.minimum(3 / agent.pulls[arms], 0.75))
+    mean = groups["f", 0]["mean_reward"]
+    delta = 0.05 / 2 / 2 / 2
+    ends = mean_interval(frame["learned"].to_numpy(), math.sqrt(squares.mean()), delta)
+    assert (mean["low"], mean["high"]) == pytest.approx(ends)
+    assert groups["m", 0]["learned"] == 20
+    assert groups["m", 0]["arms"][0]["effects"][0]["effect"]["low"] is None
+
+
 def test_clicks_have_a_bound_for_means_but_no_intervals_of_effects(start: Start) -> None:
     with start() as client:
         create(client, policy={"policy": "GLMGreedy", "options": {"link": "logistic"}})

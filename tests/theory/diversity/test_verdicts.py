@@ -45,7 +45,7 @@ def test_an_answer_says_what_it_means_and_what_to_do(name):
     begin = {"yes": "Yes", "probably": "Probably", "no": "No: ", "unknown": "Too little data"}
     assert verdict.startswith(begin[found.answer])
     assert (found.answer == "no") == (CAVEAT in verdict)
-    assert "GreedyFirst() explores only the arms that starve." in verdict
+    assert "GreedyFirst() raises only the arms that starve." in verdict
     assert "`greedyfirst replay`" in verdict
     assert "for ever" not in verdict
     assert (found.upper == 0.0) == bool(found.cause)

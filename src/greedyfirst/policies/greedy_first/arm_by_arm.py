@@ -74,8 +74,9 @@ class ArmWatch(Watch):
     explored: BoolArray = flags("n_arms")
     #: The round at which it was fed last (0: it has not been).
     fed_at: IntArray = integers("n_arms")
-    # Scratch: whose scores the last decision raised.
+    # Scratch: whose scores the last decision raised, and by how much.
     raised: BoolArray = flags("n_arms")
+    raised_by: FloatArray = floats("n_arms")
 
     @property
     def last_look(self) -> int:
@@ -211,7 +212,8 @@ def raise_scores(watched: ShareWatch, scores: Scores, context: FloatArray) -> No
             if share * variance > by_all > 0.0:
                 lack = share * variance / by_all
                 squared = squared_width(model, arm, lack, watched.shares.looked_at) * variance
-                scores.value[arm] += posterior.arm_scale(model, arm) * math.sqrt(squared)
+                watched.raised_by[arm] = posterior.arm_scale(model, arm) * math.sqrt(squared)
+                scores.value[arm] += watched.raised_by[arm]
                 raised = True
         watched.raised[arm] = raised
 

@@ -138,7 +138,9 @@ class ArmByFirstRule(Family):
             raised = watched.explores or (watched.starving[arm] and watched.explored[arm])
             watched.raised[arm] = raised
             if raised:
-                scores.value[arm] += width * math.sqrt(posterior.variance(model, arm, context))
+                variance = posterior.variance(model, arm, context)
+                watched.raised_by[arm] = width * math.sqrt(variance)
+                scores.value[arm] += watched.raised_by[arm]
         watch.rule_out(watched, allowed, scores)
         return -1
 

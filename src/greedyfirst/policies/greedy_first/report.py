@@ -15,6 +15,9 @@ from greedyfirst.validation import FloatArray
 
 #: What is measured of an arm's samples: what ``min_eigenvalue`` and ``threshold`` are.
 Measure = Literal["smallest eigenvalue", "share of samples", "share of what is known"]
+#: The measures where arms are explored one by one: by rule 1, and by both rules.
+FIRST_SHARES: Measure = "share of samples"
+SHARES: tuple[Measure, ...] = (FIRST_SHARES, "share of what is known")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +37,16 @@ class ArmDiversity:
     name: str
     pulls: int
     #: λ_min of the arm's Gram matrix (inside the span of all contexts, if the policy tests there).
-    #: Where arms are explored one by one it is that of the Gram matrix relative to all arms': the
-    #: smallest share of all samples that the arm has in any direction, 0 to 1.
+    #: Where arms are explored one by one: the smallest share that the arm holds, in any direction,
+    #: of all that is known; 0 to 1, and 1 before the first reward. By rule 1 of all samples.
     min_eigenvalue: float
-    #: λ₀t/4, or the share that an arm needs; None when nothing is tested (yet).
+    #: λ₀t/4, or the share that an arm needs in every direction, 0.6/K (by rule 1 0.05/K, K the arms
+    #: that are not dropped); None when nothing is tested (yet).
     threshold: float | None
-    #: About how many more samples at usual contexts would lift the eigenvalue to the threshold;
-    #: None when nothing is tested, or when no number of them would.
+    #: About how many more samples at usual contexts would lift the value to the threshold; None
+    #: when nothing is tested, or when no number of them would.
     samples_needed: int | None
-    #: The direction in which the samples are weakest: weight by feature name, largest first; of
+    #: The direction in which the arm falls shortest: weight by feature name, largest first; of
     #: shares, for features in their own units.
     weakest_direction: dict[str, float]
     #: The number of rewards at which the arm tripped the test, None if it has not.
@@ -50,8 +54,9 @@ class ArmDiversity:
     dropped: bool
     #: Whether the arm is tested.
     watched: bool
-    #: Where arms are explored one by one: whether it starves, whether it is explored for that, and
-    #: the number of rewards at which it was found to be fed last; else None.
+    #: Where arms are explored one by one: whether it starves, that is, lacks its share in some
+    #: direction; whether it then gets the benefit of the doubt; and the number of rewards at which
+    #: it was found to be fed last; else None. An arm that is surely worse starves for good.
     starving: bool | None = None
     explored: bool | None = None
     fed_at: int | None = None
@@ -84,7 +89,7 @@ class DiversityReport:
     culprit: str | None
     #: Smallest eigenvalues computed for the test so far.
     eigenvalue_computations: int
-    #: What is measured: shares of samples where arms are explored one by one.
+    #: What is measured: shares where arms are explored one by one.
     measure: Measure = "smallest eigenvalue"
     #: Where arms are explored one by one: the number of rewards at which the policy looked last at
     #: which of them starve. The shares here are those of now.
@@ -97,7 +102,7 @@ class DiversityReport:
         lines = [
             f"{'arm':<16}{'pulls':>8}{'min eigenvalue':>16}{'threshold':>12}  weakest direction"
         ]
-        shares = self.measure == "share of samples"
+        shares = self.measure in SHARES
         if shares:
             lines = [f"{'arm':<16}{'pulls':>8}{'least share':>16}{'needed':>12}  weakest direction"]
         for arm in self.arms:
@@ -112,7 +117,7 @@ class DiversityReport:
             )
         if shares:
             starving = [arm for arm in self.arms if arm.starving and not arm.dropped]
-            lines += [_in_words(arm, self.looked_at) for arm in starving]
+            lines += [_in_words(arm, self.measure, self.looked_at) for arm in starving]
         if self.switched_at is not None and shares:
             lines.append(f"all arms are explored since reward {self.switched_at}")
         elif self.switched_at is not None:
@@ -123,11 +128,12 @@ class DiversityReport:
         return "\n".join(lines)
 
 
-def _in_words(arm: ArmDiversity, looked_at: int | None) -> str:
+def _in_words(arm: ArmDiversity, measure: Measure, looked_at: int | None) -> str:
     """Whether an arm starved at the last look, and what is done about it."""
     look = "" if looked_at is None else f" by the look at reward {looked_at}"
     since = "" if arm.tripped_at is None else f" (alarm since reward {arm.tripped_at})"
-    doing = "it is explored where it may be best" if arm.explored else "nothing is done about it"
+    where = "where it may be best" if measure == FIRST_SHARES else "for the people whom it lacks"
+    doing = f"its score is raised {where}" if arm.explored else "nothing is done about it"
     return f"{arm.name} starves{look}{since}: {doing}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from litestar import Request, Response
 
+from greedyfirst.links import Identity
 from greedyfirst.service.dashboard import control_wording, forms, wording
 from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.log.events import Decision
@@ -23,7 +24,8 @@ async def render(
 ) -> Response[str]:
     """``again`` is the decision as logged and made again, ``refused`` a refused form's fields."""
     view = service.reading.decision_view(decision_id)
-    control = service.deployment(view.answer.policy).specification.control
+    deployment = service.deployment(view.answer.policy)
+    control = deployment.specification.control
     today = await service.reading.intervals(decision_id)
     return page(
         request,
@@ -36,6 +38,7 @@ async def render(
         counted=wording.counted,
         again=again,
         today=today,
+        linear=deployment.agent.policy.reward_link() is Identity,
         form_key=forms.new_key(),
         refused=refused or {},
     )

@@ -23,7 +23,7 @@ _ROWS = 20
 #: What operators are told of events whose own words would tell of rewards or arms.
 _SAID = {
     "alarmed": "An alarm was raised.",
-    "fed": "An arm that had raised an alarm has enough samples again.",
+    "fed": "An arm that had raised an alarm holds its share again.",
     "resolved": "An alarm was answered.",
     "arm_retired": "The arms in use were changed.",
     "arm_reinstated": "The arms in use were changed.",

@@ -45,7 +45,7 @@ def render(
         policy=shown,
         mode=standing.mode_of(shown),
         diversity=diversity,
-        shares=diversity.measure == "share of samples",
+        shares=wording.WHOLES.get(diversity.measure, ""),
         now={arm.name: arm for arm in diversity.arms},
         since=_raised(service, policy) if diversity.open_alarms else {},
         standings={arm.name: standing.arm_standing(arm, diversity) for arm in diversity.arms},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from greedyfirst.service.dashboard.wording import MODES, count, named
+from greedyfirst.service.dashboard.wording import MODES, WHOLES, count, named
 from greedyfirst.service.http.messages import (
     ArmDiversityView,
     DiversityView,
@@ -36,7 +36,7 @@ def arm_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing:
         return Standing("not in use")
     if arm.pulls == 0 and arm.tripped_at is None:
         return Standing("no samples yet")
-    if diversity.measure == "share of samples":
+    if diversity.measure in WHOLES:
         return _share_standing(arm, diversity)
     if any(alarm.arm == arm.name for alarm in diversity.open_alarms):
         return Standing("alarm", "bad")
@@ -63,12 +63,12 @@ def _share_standing(arm: ArmDiversityView, diversity: DiversityView) -> Standing
     if arm.doing == "explored":
         return Standing(DOING["explored"], "", more.removeprefix("starves "))
     if not arm.watched:
-        return Standing("kept, not tested", "", more if arm.starving else "enough samples " + more)
+        return Standing("kept, not tested", "", more if arm.starving else "fed " + more)
     if arm.starving and arm.tripped_at is None:
         return Standing("not tested yet")
     if arm.starving:
         return Standing("starves", "bad", f"{more.removeprefix('starves ')}; {DOING['nothing']}")
-    return Standing("enough samples", "good", more)
+    return Standing("holds its share", "good", more)
 
 
 class WayBack(NamedTuple):
@@ -132,10 +132,10 @@ def mode_of(policy: PolicyView) -> str:
     explored = [each.arm for each in policy.starving if each.doing == "explored"]
     if policy.mode != "greedy" or not explored:
         return MODES[policy.mode]
-    starve = "starves" if len(explored) == 1 else "starve"
+    starve = "it starves" if len(explored) == 1 else "they starve"
     return (
         f"greedy, and explores {named(explored)}: takes the arm with the highest expected reward, "
-        f"and tries {named(explored)} where it may be best, while it {starve}"
+        f"after giving {named(explored)} the benefit of the doubt, while {starve}"
     )
 
 

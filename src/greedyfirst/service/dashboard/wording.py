@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from greedyfirst.policies.greedy_first import ANSWERS
 from greedyfirst.service.http.messages import AuditEntry
 from greedyfirst.service.log.decision_view import DecisionView, RewardView
+from greedyfirst.service.log.events import Decision
 from greedyfirst.service.state.timekeeping import duration
 
 PROBLEMS = {
@@ -28,6 +29,8 @@ MODES = {
     "fallback": "exploring: it also tries arms that look worse, to learn about them",
     "not tested": "not tested: the policy explores by its own rules",
 }
+#: What the shares are of, by what is measured.
+WHOLES = {"share of samples": "all samples", "share of what is known": "what is known"}
 #: What lists of events say when a person stopped a policy or let it run.
 RUN_STATES = {
     "running": "The policy runs again.",
@@ -55,7 +58,7 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share of samples."""
+    """A share of samples, or of what is known."""
     if value is None:
         return "–"
     hundredths = round(1e4 * value)
@@ -103,17 +106,19 @@ def why_chosen(view: DecisionView) -> str:
         return "It was due a sample, whatever was expected of it: that is how the policy learns."
     if answer.mode == "fallback" and explored:
         return (
-            "All arms were being explored: each one’s score was what was expected of it, raised by "
-            "how unsure that was, and this one’s was the highest."
+            "All arms were being explored: the score was what was expected of an arm, raised for "
+            f"{_raised(answer)} by how unsure that was, and this one’s was the highest."
         )
     if answer.mode == "fallback":
         return "The policy was exploring: it weighs what it expects against what it can learn."
     if answer.mode == "policy":
         return "The policy explores by its own rules: what it expects is one of its reasons."
     if answer.mode == "explored":
+        by = answer.raised_by.get(answer.arm)
+        much = "" if by is None else f" by {number(by)}"
         return (
-            "It was being explored, since it had too few samples: its score was raised above what "
-            "was expected of it, by how unsure that was, and it was the highest."
+            f"It got the benefit of the doubt, since it starves: its score was raised{much} above "
+            "what was expected of it, by how unsure that was, and it was the highest."
         )
     if view.erased:
         return "Why is not known any more: it followed from features that were erased."
@@ -126,11 +131,18 @@ def why_chosen(view: DecisionView) -> str:
                 f"settled among the arms {among}."
             )
         return f"Of the arms {among}, it had the highest expected reward."
-    being = "was" if len(explored) == 1 else "were"
     return (
-        f"Of the arms {among}, it had the highest score: its expected reward. For "
-        f"{named(explored)}, which {being} being explored, the score was raised by how unsure "
-        "that was."
+        f"Of the arms {among}, it had the highest score: its expected reward. The score was raised "
+        f"for {_raised(answer)}, by how unsure the expected reward was: the benefit of the doubt "
+        "for an arm that starves."
+    )
+
+
+def _raised(answer: Decision) -> str:
+    """The arms whose scores were raised, and by how much; older logs do not say that."""
+    by = answer.raised_by
+    return named(
+        [f"{arm} by {number(by[arm])}" if arm in by else arm for arm in answer.explored_arms]
     )
 
 
@@ -204,17 +216,18 @@ def happened(entry: AuditEntry) -> str:
             return "The policy was created."
         case "alarmed":
             did = ANSWERS[event["answered"]].answered
-            if event.get("measure") == "share of samples":
+            whole = WHOLES.get(event.get("measure", ""))
+            if whole:
                 has, needs = percent(event["min_eigenvalue"]), percent(event["threshold"])
                 return (
-                    f"Alarm: {arm} starves. In its weakest direction it had {has} of all samples "
+                    f"Alarm: {arm} starves. In its weakest direction it had {has} of {whole} "
                     f"and needs {needs}; {did}."
                 )
             return f"Alarm: the samples of {arm} were not diverse enough; {did}."
         case "fed":
             closed = " Its alarm was closed, unanswered." if event["closed_alarm"] else ""
             after = count(event["rewards"])
-            return f"{arm} has enough samples again, after {after} rewards.{closed}"
+            return f"{arm} holds its share again, after {after} rewards.{closed}"
         case "resolved":
             changed = event.get("before")
             was = f" Before that the answer was: {ANSWERS[changed].name}." if changed else ""

@@ -172,7 +172,7 @@ Doing = Literal["explored", "waiting for an answer", "nothing"]
 
 
 class StarvingArm(Struct, frozen=True, kw_only=True):
-    """An arm in use that starves: in some direction of the contexts it has too few samples."""
+    """An arm in use that starves: in some direction it holds too small a share of what is known."""
 
     arm: str
     #: The number of rewards at which it raised its alarm.
@@ -241,8 +241,8 @@ class ArmDiversityView(Struct, frozen=True, kw_only=True):
 
     name: str
     pulls: int
-    #: The smallest eigenvalue of its samples, or the share of all samples that it has in its
-    #: weakest direction, 0 to 1.
+    #: The smallest eigenvalue of its samples, or the share of all that is known (by rule 1 of all
+    #: samples) that it holds in its weakest direction, 0 to 1.
     min_eigenvalue: float
     #: The line λ₀t/4, or the share that it needs.
     threshold: float | None
@@ -252,8 +252,9 @@ class ArmDiversityView(Struct, frozen=True, kw_only=True):
     tripped_at: int | None
     in_use: bool
     watched: bool
-    #: Where arms are explored one by one: whether it starves, whether it may be explored then, what
-    #: is done about it, and the number of rewards at which it was found to be fed last.
+    #: Where arms are explored one by one: whether it starves, whether it then gets the benefit of
+    #: the doubt, what is done about it, and the number of rewards at which it was found to be fed
+    #: last.
     starving: bool | None = None
     explored: bool | None = None
     doing: Doing | None = None

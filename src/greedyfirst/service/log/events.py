@@ -46,9 +46,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     decision_id: str
     policy: str
     arm: str
-    #: "greedy"; "explored" if the arm was being explored because it starves; "forced" (an initial
-    #: pull or forced sample); "fallback" while all arms are explored; "policy" for policies that
-    #: explore by themselves; "control" if current practice decided.
+    #: "greedy"; "explored" if the arm's score was raised, since it lacks people like this one;
+    #: "forced" (an initial pull or forced sample); "fallback" while all arms are explored; "policy"
+    #: for policies that explore by themselves; "control" if current practice decided.
     mode: Mode | Literal["control"]
     #: Its number among the policy's decisions.
     step: int
@@ -61,9 +61,12 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: Of the chosen arm: coefficient times value, by encoded feature; they add up to its linear
     #: predictor, which for linear rewards is the expected reward.
     contributions: dict[str, float]
-    #: Where arms are explored one by one: the eligible arms that were being explored. Their scores
-    #: were raised above their expected rewards.
+    #: Where arms are explored one by one: the eligible arms that lack people like this one. Their
+    #: scores were raised above their expected rewards.
     explored_arms: tuple[str, ...] = ()
+    #: By how much, for each of them: what was added to the expected reward, or with a link to what
+    #: the link takes; empty in older logs.
+    raised_by: dict[str, float] = {}
     #: The probability with which the arm was taken; None in logs of release 0.1.
     propensity: float | None = None
     #: Features whose values were outside their plausible range: the reward will be held.
@@ -155,8 +158,8 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
     """An arm's samples were found not to be diverse enough, after ``rewards`` rewards.
 
     By ``measure``, ``min_eigenvalue`` and ``threshold`` are the smallest eigenvalue and the line
-    λ₀t/4, or the share of all samples that the arm has in its weakest direction and the share that
-    it needs: then the arm starves.
+    λ₀t/4, or the share of all that is known (by rule 1 of all samples) that the arm holds in its
+    weakest direction and the share that it needs: then the arm starves.
     """
 
     arm: str
@@ -173,13 +176,13 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
 
 
 class Fed(Event, frozen=True, kw_only=True, tag="fed"):
-    """An arm that had raised an alarm after ``since`` rewards has enough samples again."""
+    """An arm that had raised an alarm after ``since`` rewards holds its share again."""
 
     arm: str
     #: Rewards so far.
     rewards: int
     since: int
-    #: The share of all samples that it has in its weakest direction, and the share that it needs.
+    #: The share that it holds in its weakest direction, and the share that it needs.
     share: float
     needed: float
     #: Whether its alarm was still open, and is closed by this.

@@ -42,7 +42,7 @@ class Ending(Struct, frozen=True, kw_only=True):
             case "answered":
                 return f"alarm {number} was answered by {by} on {when}: {self.answer}"
             case "fed":
-                return f"alarm {number} was closed on {when}: the arm has enough samples again"
+                return f"alarm {number} was closed on {when}: the arm holds its share again"
             case "left out":
                 return f"alarm {number} was closed on {when}: {by} took the arm out of use"
             case "relearned":

@@ -166,6 +166,7 @@ class Deployment:
             in_control = taken is not None
             chosen = chosen if taken is None else taken
         each, names = chances.tolist(), agent.arm_names
+        raised_by = {} if in_control else self._raised_by(eligible)
         step, arm = agent.decisions, names[chosen]
         self.pending.add(step, at)
         if held:
@@ -181,7 +182,8 @@ class Deployment:
             schema_version=self.schema_version,
             expected_rewards=dict(zip(agent.arm_names, expected, strict=True)),
             contributions=dict(zip(agent.feature_names, parts[chosen].tolist(), strict=True)),
-            explored_arms=() if in_control else self._explored(eligible),
+            explored_arms=tuple(raised_by),
+            raised_by=raised_by,
             propensity=each[chosen],
             held=held,
             group=group,
@@ -196,10 +198,12 @@ class Deployment:
             control_step=control_step,
         )
 
-    def _explored(self, eligible: Sequence[str] | None) -> tuple[str, ...]:
-        """The arms that the decision just made explored, of those that were eligible."""
-        explored = self.agent.explored_arms
-        return tuple(arm for arm in explored if eligible is None or arm in eligible)
+    def _raised_by(self, eligible: Sequence[str] | None) -> dict[str, float]:
+        """The eligible arms whose scores the decision just made raised, and by how much."""
+        raised_by = self.agent.raised_by
+        if eligible is None or not raised_by:
+            return raised_by
+        return {arm: by for arm, by in raised_by.items() if arm in eligible}
 
     def decision_id(self, step: int) -> str:
         """The id of the decision of this number: no two ever have the same one."""

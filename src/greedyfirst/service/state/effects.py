@@ -7,7 +7,7 @@ for all arms, contexts and times together. They are made when somebody asks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
@@ -48,11 +48,13 @@ class Ends(NamedTuple):
     estimate: FloatArray
     low: FloatArray
     high: FloatArray
+    #: What the intervals leave open, for people.
+    caution: str = ""
 
     @classmethod
-    def of(cls, found: Intervals) -> Self:
-        """The ends of all of them."""
-        return cls(found.estimate, found.low, found.high)
+    def of(cls, found: Intervals, arms: Sequence[str] = ()) -> Self:
+        """The ends of all of them, for arms of these names."""
+        return cls(found.estimate, found.low, found.high, found.caution(arms))
 
     def at(self, row: int, arm: int) -> Interval:
         """One of them."""
@@ -178,6 +180,7 @@ def _today(
     best = max(others, key=expected.__getitem__) if others else None
     return replace(
         found,
+        basis=_cautious(found.basis, ends),
         arms=tuple(
             ArmToday(arm=name, expected=expected[place], interval=ends.at(0, place))
             for place, name in enumerate(names)
@@ -202,18 +205,19 @@ def effects(deployment: Deployment, against: str | None) -> Callable[[Agent], Ef
         against=other,
         effects=(),
     )
-    return lambda agent: replace(found, effects=_effects(agent, noise, other, meanings))
+    return lambda agent: _effects(agent, noise, meanings, found)
 
 
-def _effects(
-    agent: Agent, noise: Noise, against: str, meanings: dict[str, str]
-) -> tuple[Effect, ...]:
-    """Those of all arms, each less that of the arm ``against``."""
-    ends, other = _intervals(agent, np.eye(agent.n_features), noise), agent.arm_names.index(against)
+def _effects(agent: Agent, noise: Noise, meanings: dict[str, str], found: Effects) -> Effects:
+    """Those of all arms, each less that of the arm that they are compared with."""
+    ends, other = (
+        _intervals(agent, np.eye(agent.n_features), noise),
+        agent.arm_names.index(found.against),
+    )
     if noise.why_no_effects is not None:
         model: Any = agent.state.model
         ends = ends._replace(estimate=np.array(model.estimate).T)
-    return tuple(
+    shown = tuple(
         Effect(
             arm=name,
             feature=feature,
@@ -224,6 +228,12 @@ def _effects(
         for arm, name in enumerate(agent.arm_names)
         for row, feature in enumerate(agent.feature_names)
     )
+    return replace(found, basis=_cautious(found.basis, ends), effects=shown)
+
+
+def _cautious(basis: Basis, ends: Ends) -> Basis:
+    """With what the intervals leave open."""
+    return replace(basis, sentence=f"{basis.sentence} {ends.caution}") if ends.caution else basis
 
 
 def basis_of(noise: Noise) -> Basis:
@@ -261,6 +271,6 @@ def _intervals(agent: Agent, contexts: FloatArray, noise: Noise) -> Ends:
     """The intervals; all unknown where there are none."""
     if noise.why_no_effects is None and noise.sigma is not None:
         sigma = noise.sigma if noise.known else None
-        return Ends.of(agent.intervals(contexts, sigma=sigma, level=LEVEL))
+        return Ends.of(agent.intervals(contexts, sigma=sigma, level=LEVEL), agent.arm_names)
     shape = (len(contexts), agent.n_arms)
     return Ends(np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf))

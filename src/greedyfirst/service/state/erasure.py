@@ -33,7 +33,12 @@ def erasure(
     if view.erased is not None:
         raise ConflictError(f"decision {decided.answer.decision_id} has been erased already")
     answer = replace(
-        decided.answer, contributions={}, expected_rewards={}, propensities={}, held=()
+        decided.answer,
+        contributions={},
+        expected_rewards={},
+        raised_by={},
+        propensities={},
+        held=(),
     )
     body = encode(replace(decided, context={}, answer=answer, erased=True))
     event = Erased(

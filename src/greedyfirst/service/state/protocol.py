@@ -167,7 +167,11 @@ def _sentences(it: Specification) -> Iterator[tuple[str, ...]]:
     yield "How an arm is chosen", _policy(it.policy), "policy"
     yield "Control group", _control(it.control), "control"
     answer = ANSWERS[it.on_alarm]
-    yield "If an arm gets too few samples", f"An alarm is raised; {answer.answered}.", "on_alarm"
+    yield (
+        "If an arm starves (too little is known of it about some people)",
+        f"An alarm is raised; {answer.answered}.",
+        "on_alarm",
+    )
     yield "Rewards", _rewards(it), "rewards", "reward_wait", "default_reward", "reward_range"
 
 

@@ -140,7 +140,8 @@ def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
 def _as_logged(made: Decision, logged: Decision) -> Decision:
     """A decision made again, with the logged propensities if they are those.
 
-    Older releases had none, and processors differ in the last digits of an integral.
+    Older releases had none, and processors differ in the last digits of an integral. Nor did they
+    say by how much scores were raised.
     """
     known, found = logged.propensity, made.propensity or 0.0
     if known is None or abs(known - found) <= SAME_PROPENSITY:
@@ -149,7 +150,7 @@ def _as_logged(made: Decision, logged: Decision) -> Decision:
     apart = (logged.propensities.get(arm, 0.0) - made.propensities.get(arm, 0.0) for arm in arms)
     if not logged.propensities or all(abs(each) <= SAME_PROPENSITY for each in apart):
         made = replace(made, propensities=logged.propensities)
-    return made
+    return made if logged.raised_by else replace(made, raised_by={})
 
 
 def _amend(deployment: Deployment, log: ReadableLog, entry: Entry, event: Cause) -> None:

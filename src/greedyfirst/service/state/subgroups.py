@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from greedyfirst.agent.intervals import Sums, intervals_of
+from greedyfirst.agent.noise_sums import ArmNoise, fitted_share, together
 from greedyfirst.service.errors import InvalidError
 from greedyfirst.service.log.decision_view import decision_views
 from greedyfirst.service.log.log import ReadableLog
@@ -41,6 +43,11 @@ from greedyfirst.validation import FloatArray
 
 #: Groups with fewer decisions are small.
 SMALL = 10
+#: What estimated noise leaves open.
+CAUTION = (
+    "A group has an interval once its own rewards show their noise; it does not cover events rarer "
+    "than 1 in a third of those rewards."
+)
 
 
 class GroupEffect(Struct, frozen=True, kw_only=True):
@@ -103,6 +110,10 @@ class Question(NamedTuple):
     backfill: dict[str, Any]
     arms: tuple[str, ...]
     noise: Noise
+    #: Where the noise is estimated: what is expected of each arm's rows (n_arms, d), and by what
+    #: the squares of the rest grow, since the estimate fitted some (n_arms,).
+    estimate: FloatArray | None
+    unfitted: FloatArray
     summed: bool
     #: The last entry of the log that counts.
     last: int
@@ -115,6 +126,11 @@ def question(deployment: Deployment, by: str, last: int) -> Question:
     if by not in categories:
         named = ", ".join(map(repr, categories)) or "there is none"
         raise InvalidError(f"by must be a category of {deployment.name} ({named}), got {by!r}")
+    noise, agent = noise_of(deployment), deployment.agent
+    estimate, unfitted = None, np.ones(agent.n_arms)
+    if not noise.known and noise.sigma is not None:
+        estimate = np.array(agent.state.model.estimate)
+        unfitted = 1 / (1 - fitted_share(agent.n_features, agent.pulls))
     return Question(
         deployment.name,
         categories[by],
@@ -122,7 +138,9 @@ def question(deployment: Deployment, by: str, last: int) -> Question:
         schema,
         dict(deployment.backfill),
         tuple(deployment.agent.arm_names),
-        noise_of(deployment),
+        noise,
+        estimate,
+        unfitted,
         deployment.specification.rewards == "sum",
         last,
     )
@@ -138,16 +156,48 @@ class _Cell:
         #: Without features if they would take too much memory.
         self.gram = np.zeros((n_arms, n_features, n_features))
         self.moment = np.zeros((n_arms, n_features))
+        #: Of what is left of the rewards: Σr², Σr⁴ and Σr²xx'.
+        self.squares, self.fourths = np.zeros(n_arms), np.zeros(n_arms)
+        self.spread = np.zeros((n_arms, n_features, n_features))
+        #: The least and the largest reward.
+        self.low, self.high = np.full(n_arms, np.inf), np.full(n_arms, -np.inf)
 
-    def learn(self, arm: int, context: FloatArray, reward: float) -> None:
+    def learn(self, arm: int, context: FloatArray, reward: float, square: float) -> None:
         self.learned[arm] += 1
         self.reward += reward
-        self.gram[arm] += np.outer(context, context)
+        product = np.outer(context, context)
+        self.gram[arm] += product
         self.moment[arm] += reward * context
+        self.squares[arm] += square
+        self.fourths[arm] += square * square
+        self.spread[arm] += square * product
+        self.low[arm], self.high[arm] = min(self.low[arm], reward), max(self.high[arm], reward)
 
     def add(self, other: _Cell) -> None:
-        for name in ("decisions", "learned", "reward", "gram", "moment"):
+        for name in (
+            *("decisions", "learned", "reward", "gram", "moment"),
+            *("squares", "fourths", "spread"),
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+
+    def noise(self) -> tuple[ArmNoise, ...]:
+        """What is known of the noise of each arm's rows."""
+        arms = zip(self.learned.tolist(), self.squares, self.fourths, self.spread, strict=True)
+        alike = (self.low >= self.high).tolist()
+        return together(ArmNoise(*arm, alike=same) for arm, same in zip(arms, alike, strict=True))
+
+    def noise_of_mean(self) -> tuple[ArmNoise, ...]:
+        """The same for all rows together, and a constant."""
+        squares = float(self.squares.sum())
+        known = ArmNoise(
+            rows=int(self.learned.sum()),
+            squares=squares,
+            fourths=float(self.fourths.sum()),
+            spread=np.full((1, 1), squares),
+            alike=bool(self.low.min() >= self.high.max()),
+        )
+        return (known,)
 
 
 def subgroups(log: ReadableLog, asked: Question) -> Subgroups:
@@ -198,8 +248,11 @@ def _read(
         arm = asked.arms.index(view.answer.arm)
         cells[key].decisions[arm] += 1
         if view.learned is not None:
-            row = asked.schema.encode_row(context)[columns[level]]
-            cells[key].learn(arm, row, view.learned)
+            row, square = asked.schema.encode_row(context), 0.0
+            if asked.estimate is not None:
+                left = view.learned - float(row @ asked.estimate[arm])
+                square = left * left * float(asked.unfitted[arm])
+            cells[key].learn(arm, row[columns[level]], view.learned, square)
     return decisions, erased, cells
 
 
@@ -214,11 +267,23 @@ def _columns(asked: Question, level: str) -> list[int]:
 
 def _mean_basis(noise: Noise) -> Basis:
     known = noise.sigma if noise.sigma is not None and math.isfinite(noise.sigma) else None
-    return Basis(level=LEVEL, sigma=known, sigma_known=noise.known, sentence=noise.sentence)
+    return Basis(
+        level=LEVEL,
+        sigma=known,
+        sigma_known=noise.known,
+        sentence=_with_caution(noise.sentence, noise),
+    )
+
+
+def _with_caution(sentence: str, noise: Noise) -> str:
+    estimated = not noise.known and noise.sigma is not None and math.isfinite(noise.sigma)
+    return f"{sentence} {CAUTION}" if estimated else sentence
 
 
 def _effect_basis(noise: Noise, width: int) -> Basis:
     basis = basis_of(noise)
+    if width and noise.why_no_effects is None:
+        return replace(basis, sentence=_with_caution(basis.sentence, noise))
     if width:
         return basis
     sentence = "There are too many groups, arms and features to keep the sums of each: no effects."
@@ -231,7 +296,8 @@ def _group(asked: Question, level: str, period: int, cell: _Cell, columns: list[
     sums = Sums(cell.gram, cell.moment, int(cell.learned.sum()))
     found = None
     if columns and asked.noise.why_no_effects is None:
-        found = _intervals(sums, np.eye(len(columns)), asked.noise, confidence)
+        known = cell.noise() if asked.estimate is not None else ()
+        found = _intervals(sums, np.eye(len(columns)), asked.noise, confidence, known)
     decisions = int(cell.decisions.sum())
     return Group(
         level=level,
@@ -239,7 +305,7 @@ def _group(asked: Question, level: str, period: int, cell: _Cell, columns: list[
         decisions=decisions,
         learned=sums.rewards,
         small=decisions < SMALL,
-        mean_reward=_mean(cell, asked.noise, confidence),
+        mean_reward=_mean(cell, asked, confidence),
         arms=tuple(
             GroupArm(
                 arm=arm,
@@ -254,18 +320,26 @@ def _group(asked: Question, level: str, period: int, cell: _Cell, columns: list[
     )
 
 
-def _intervals(sums: Sums, contexts: FloatArray, noise: Noise, confidence: float) -> Ends:
+def _intervals(
+    sums: Sums,
+    contexts: FloatArray,
+    noise: Noise,
+    confidence: float,
+    known: tuple[ArmNoise, ...],
+) -> Ends:
     sigma = math.inf if noise.sigma is None else noise.sigma
-    return Ends.of(
-        intervals_of(sums, contexts, sigma=sigma, sigma_known=noise.known, level=confidence)
+    found = intervals_of(
+        sums, contexts, sigma=sigma, sigma_known=noise.known, level=confidence, noise=known
     )
+    return Ends(found.estimate, found.low, found.high)
 
 
-def _mean(cell: _Cell, noise: Noise, confidence: float) -> Interval:
+def _mean(cell: _Cell, asked: Question, confidence: float) -> Interval:
     """The mean of what was to be expected of the group's decisions, by a constant's interval."""
     learned = int(cell.learned.sum())
     sums = Sums(np.array([[[float(learned)]]]), np.array([[cell.reward]]), learned)
-    return _intervals(sums, np.ones((1, 1)), noise, confidence).at(0, 0)
+    known = cell.noise_of_mean() if asked.estimate is not None else ()
+    return _intervals(sums, np.ones((1, 1)), asked.noise, confidence, known).at(0, 0)
 
 
 def _smallest(gram: FloatArray) -> float:

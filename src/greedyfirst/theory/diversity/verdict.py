@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 WEAK_SHARE = 0.1
 STARVE = "an arm may starve, that is, lack samples in some direction of the contexts"
 NEXT = (
-    "GreedyFirst() explores only the arms that starve. On a table with a column of classes, "
+    "GreedyFirst() raises only the arms that starve. On a table with a column of classes, "
     "`greedyfirst replay` shows whether greedy would have been enough."
 )
 

@@ -28,8 +28,8 @@ class ExploreArm(Answer):
     answered = "the policy explores the arm"
     choice = "Explore {arm} alone."
     meaning = (
-        "While it has too few samples, it is assigned to some although another arm looks better, "
-        "where it may be the best. The other arms go on as they are."
+        "While it starves, it gets the benefit of the doubt: it is assigned to some although "
+        "another arm looks better, where it may be the best. The other arms go on as they are."
     )
 
     @staticmethod

@@ -72,12 +72,12 @@ function eigenvalues(number, arm, points, course, diversity) {
   return traces;
 }
 
-// The least share of samples and the share needed, which is the same for all arms in use.
-function shares(number, arm, points) {
+// The least share (of samples, or of what is known) and the share needed, the same for all arms in use.
+function shares(number, arm, points, measure) {
   const x = points.map((point) => point.rewards);
   const needed = (point) => point.thresholds.find((value) => value !== null) ?? arm.threshold;
   return [
-    line("least share of samples", 0, x, points.map((point) => point.min_eigenvalues[number]), ".2%"),
+    line(`least ${measure}`, 0, x, points.map((point) => point.min_eigenvalues[number]), ".2%"),
     line("share needed", 1, x, points.map(needed), ".2%"),
   ];
 }
@@ -92,8 +92,8 @@ function drawDiversity(element, course, diversity) {
   const number = Number(element.dataset.arm);
   const arm = diversity.arms[number];
   const points = course.points.filter((point) => number < point.min_eigenvalues.length);
-  const byShare = diversity.measure === "share of samples";
-  const traces = byShare ? shares(number, arm, points) : eigenvalues(number, arm, points, course, diversity);
+  const byShare = diversity.measure.startsWith("share of ");
+  const traces = byShare ? shares(number, arm, points, diversity.measure) : eigenvalues(number, arm, points, course, diversity);
   const last = points.length ? points[points.length - 1].rewards : 0;
   const marks = [];
   if (arm.tripped_at !== null) marks.push(mark(arm.tripped_at, "alarm", last));
