@@ -1,9 +1,17 @@
 """The words under the table of `greedyfirst bounds`: no promise is larger than its number."""
 
-from greedyfirst.experiments.bounds.lines import Line
-from greedyfirst.experiments.bounds.problem import Question
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from greedyfirst.experiments import figure2
+from greedyfirst.experiments.bounds.arm_by_arm import arm_by_arm_lines, simulated_regret
+from greedyfirst.experiments.bounds.line import Line
+from greedyfirst.experiments.bounds.problem import Question, prepare
 from greedyfirst.experiments.bounds.report import BoundsReport
 from greedyfirst.experiments.bounds.words import in_words
+from greedyfirst.problems import FromArray
 
 QUESTION = Question(sigma=0.1, horizon=500, test=None, q=None, alpha=0.0, link=None, h=None)
 MOST = Line(what="without a theorem", value=1000.0)
@@ -56,3 +64,42 @@ def test_brackets_are_printed():
     assert "[bold]E[xxᵀ][/bold]" in text
     assert "[red]done[/red]" in text
     assert "–" in text
+
+
+PROBLEMS = {
+    "no contexts": ([[0.4], [0.0]], FromArray(rows=np.ones((2, 1))), 1.0),
+    "Figure 2": ([[0.8, -0.6, 0.3], [-0.4, 0.5, 0.9]], figure2.contexts(3, intercept=False), 0.5),
+    "intercept": ([[0.1, 0.8], [-0.1, -0.4]], figure2.contexts(1, intercept=True), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_greedy_first_loses_is_below_its_bound(name):
+    """On average; with 30 runs at five standard errors a false alarm is as good as impossible."""
+    arms, contexts, sigma = PROBLEMS[name]
+    asked = replace(QUESTION, sigma=sigma, horizon=2000)
+    options = {"contexts": contexts, "sigma": sigma, "seed": 3}
+    problem = prepare(arms, **options, initial_pulls=2000, x_max=None, h=0.2)
+    lines = {line.what: line for line in arm_by_arm_lines(problem, asked, 2000)}
+    lost = simulated_regret(arms, **options, horizon=2000, n_runs=30)
+    error = (lost.worst - lost.value) / 2.576
+    assert lost.value + 5 * error < lines["regret (arm by arm)"].value
+    if name == "Figure 2":
+        assert lines["chance of a raise, ever"].value < 1e-3
+    if name == "intercept":
+        assert "no promise: θ* = 0" in lines["chance of a raise, ever"].remark
+
+
+def test_equal_arms_without_contexts_get_no_promise():
+    problem = prepare(
+        [[0.4], [0.4], [0.0]],
+        contexts=FromArray(rows=np.ones((2, 1))),
+        sigma=1.0,
+        seed=3,
+        initial_pulls=5,
+        x_max=None,
+        h=0.2,
+    )
+    (line,) = arm_by_arm_lines(problem, QUESTION, 5)
+    assert line.value is None
+    assert "two arms are equal" in line.remark

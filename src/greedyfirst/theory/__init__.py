@@ -1,5 +1,13 @@
 """What the paper proves, as numbers: covariate diversity, regret bounds, success probabilities."""
 
+from greedyfirst.theory.bounds.arm_by_arm_inputs import ArmByArmInputs
+from greedyfirst.theory.bounds.arm_by_arm_means import (
+    MeanRegret,
+    arm_by_arm_mean_regret,
+    worst_mean_regret,
+)
+from greedyfirst.theory.bounds.arm_by_arm_regret import ArmByArmRegret, arm_by_arm_regret
+from greedyfirst.theory.bounds.arm_by_arm_rule import ArmByArmRule, round_of_return
 from greedyfirst.theory.bounds.diversity_lemmas import (
     diversity_from_symmetry,
     half_space_probability,
@@ -25,10 +33,16 @@ from greedyfirst.theory.bounds.ols_bandit_regret import (
     OLSBanditRegret,
     ols_bandit_regret,
 )
+from greedyfirst.theory.bounds.poorly_known_rounds import poorly_known_rounds
 from greedyfirst.theory.bounds.problem_constants import (
     LeadEstimate,
     MarginEstimate,
     ProblemConstants,
+)
+from greedyfirst.theory.bounds.raise_probability import (
+    raise_probability,
+    raise_probability_after_pulls,
+    share_slack,
 )
 from greedyfirst.theory.bounds.regret_bounds import (
     RegretBound,
@@ -58,6 +72,9 @@ from greedyfirst.theory.diversity.result import CovariateDiversity
 from greedyfirst.theory.diversity.sampling_error import SamplingError
 
 __all__ = [
+    "ArmByArmInputs",
+    "ArmByArmRegret",
+    "ArmByArmRule",
     "CovariateDiversity",
     "DiversityConstant",
     "EigenvalueSample",
@@ -66,6 +83,7 @@ __all__ = [
     "LeadEstimate",
     "MarginEstimate",
     "MarginRate",
+    "MeanRegret",
     "OLSBanditInputs",
     "OLSBanditRegret",
     "ProblemConstants",
@@ -74,6 +92,8 @@ __all__ = [
     "SamplingError",
     "SuccessInputs",
     "SuccessProbability",
+    "arm_by_arm_mean_regret",
+    "arm_by_arm_regret",
     "choose_lead",
     "diversity_constant",
     "diversity_from_symmetry",
@@ -100,8 +120,14 @@ __all__ = [
     "margin_rate",
     "measure_diversity",
     "ols_bandit_regret",
+    "poorly_known_rounds",
+    "raise_probability",
+    "raise_probability_after_pulls",
+    "round_of_return",
+    "share_slack",
     "simple_greedy_first_success",
     "simple_greedy_success",
     "success_inputs",
     "switch_probability",
+    "worst_mean_regret",
 ]

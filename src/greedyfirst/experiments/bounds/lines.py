@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from greedyfirst.experiments.bounds.arm_by_arm import arm_by_arm_lines
+from greedyfirst.experiments.bounds.line import Line
 from greedyfirst.experiments.bounds.problem import Problem, Question
 from greedyfirst.links import LINKS
 from greedyfirst.theory import (
@@ -26,18 +28,6 @@ from greedyfirst.theory import (
 )
 
 FORMS = ("printed", "proved")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One number of the report."""
-
-    what: str
-    #: None where the theorem makes no promise; the remark says why.
-    value: float | None
-    #: With all simulation errors at their worst, where there are any.
-    worst: float | None = None
-    remark: str = ""
 
 
 def constant_lines(problem: Problem, question: Question) -> tuple[Line, ...]:
@@ -84,11 +74,12 @@ def _sets(lead: LeadEstimate) -> str:
     return "".join(f"; {name}: {', '.join(map(str, arms))}" for name, arms in named.items() if arms)
 
 
-def regret_lines(problem: Problem, question: Question) -> tuple[Line, ...]:
+def regret_lines(problem: Problem, question: Question, *, pulls: int) -> tuple[Line, ...]:
     """Upper bounds of the regret over T rounds."""
     lines = [*_greedy_regret_lines(problem, question)]
     if question.test is not None:
         lines += _greedy_first_regret_lines(problem, question, question.test)
+    lines += arm_by_arm_lines(problem, question, pulls)
     most = 2 * problem.x_max * problem.constants.b_max * question.horizon
     says = f"the most that T = {question.horizon} rounds can cost"
     return (*lines, Line(what="without a theorem", value=most, remark=says))

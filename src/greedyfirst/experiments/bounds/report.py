@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from greedyfirst.engines.engine import Spread
+from greedyfirst.experiments.bounds.arm_by_arm import simulated_regret
 from greedyfirst.experiments.bounds.curves import Point, draw_curves, success_curves
-from greedyfirst.experiments.bounds.lines import Line, constant_lines, regret_lines, success_lines
+from greedyfirst.experiments.bounds.line import Line
+from greedyfirst.experiments.bounds.lines import constant_lines, regret_lines, success_lines
 from greedyfirst.experiments.bounds.problem import Question, prepare
 from greedyfirst.experiments.bounds.words import in_words
 from greedyfirst.files.pictures import save_picture
@@ -146,7 +148,19 @@ def report_bounds(
         h=h,
         seed=seed,
     )
-    regret, success = regret_lines(problem, question), success_lines(problem, question)
+    regret = regret_lines(problem, question, pulls=initial_pulls)
+    success = success_lines(problem, question)
+    if n_runs:
+        lost = simulated_regret(
+            arms,
+            contexts=contexts,
+            sigma=sigma,
+            horizon=horizon,
+            n_runs=n_runs,
+            seed=seed,
+            **spread,
+        )
+        regret = (*regret[:-1], lost, regret[-1])
     curves: list[Point] = []
     if n_runs and problem.inputs is not None:
         curves = success_curves(

@@ -79,7 +79,10 @@ class GreedyFirst(Policy):
     known about people like the one at hand. Where it has been left it gets the benefit of the
     doubt, which grows slowly, so that no arm that may be best is given up for good: see
     :mod:`greedyfirst.policies.greedy_first.arm_by_arm`. Nothing is to be chosen; no unit matters,
-    nor, where a constant is in the span of the contexts, does any zero.
+    nor, where a constant is in the span of the contexts, does any zero. For a penalty and a noise
+    scale that are known, regret is of the order log T without one forced sample: without contexts,
+    and with contexts for few features. Two arms with diverse contexts are soon greedy for good,
+    whatever is learned. The theory page on this rule says for what exactly.
 
     With a ``fallback``, or any other option of the switch test, it is **the paper's algorithm**. It
     switches to ``fallback`` at the first :math:`t > t_0` with

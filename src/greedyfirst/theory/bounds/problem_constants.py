@@ -180,6 +180,18 @@ class ProblemConstants:
         """d."""
         return int(np.asarray(self.arms).shape[1])
 
+    @property
+    def moment(self) -> FloatArray:
+        """E[xx'] (d, d), of the contexts drawn."""
+        moment: FloatArray = self._drawn.T @ self._drawn / self.n_samples
+        return moment
+
+    @property
+    def only_context(self) -> FloatArray | None:
+        """The context, where there is only one."""
+        first: FloatArray = self._drawn[0]
+        return first.copy() if (self._drawn == first).all() else None
+
     def margin(self, alpha: float = 1.0) -> MarginEstimate:
         r"""C(α): the largest P[0 < |x'(β_i - β_j)| ≤ κ]/κ^α over pairs of arms and widths κ.
 
