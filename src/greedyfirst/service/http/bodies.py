@@ -13,6 +13,7 @@ from litestar.exceptions import ClientException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from greedyfirst.service.errors import BadRequestError, InvalidError
+from greedyfirst.service.http.messages import DecisionRequest
 from greedyfirst.service.state.names import EXPECTED, READABLE
 
 Receive = Callable[[], Awaitable[Any]]
@@ -111,9 +112,18 @@ def parse(body: bytes, kind: type[T]) -> T:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _lenient(body, kind)
     # Colons are between names and values, or in texts: usually this needs no second look.
-    if body.count(b":") != _names_in(msgspec.json.decode(body)):
+    colons = body.count(b":")
+    likely = colons < 2 or colons == _names_asked(content)
+    if not likely and colons != _names_in(msgspec.json.decode(body)):
         _read(body)
     return content
+
+
+def _names_asked(content: Any) -> int | None:
+    """How many names a request for a decision has if none is there twice; None for others."""
+    if not isinstance(content, DecisionRequest):
+        return None
+    return 1 + len(content.context) + (content.eligible_arms is not None)
 
 
 def _names_in(content: Any) -> int:
