@@ -137,6 +137,9 @@ def http_interface() -> Iterator[str]:
         yield from ["", f"({_anchor(each.anchor)})=", f"### `{each.anchor}`", ""]
         yield from [f"`{each.method} {each.path}`", "", each.text]
         yield from _fields([*each.parameters, *each.fields])
+        if each.curl:
+            yield from ["", "```text", *each.curl.splitlines(), "```"]
+            yield from ["", "The body:", "", "```json", *each.example.splitlines(), "```"]
         answers = ", ".join(f"{status}: {_shape(kind, known)}" for status, kind in each.answers)
         yield from ["", f"Answers {answers}."]
     yield from ["", "## Shapes"]

@@ -1,12 +1,21 @@
 """The pages that follow from the program are what the program says."""
 
+import re
 import runpy
+import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from litestar.testing import TestClient
 from typer.main import get_command
 
 from greedyfirst.cli import app
+from greedyfirst.service.http.access import Access, hashed
+from greedyfirst.service.http.application import make_application
+from greedyfirst.service.log.access_keys import AccessKey
+from greedyfirst.service.log.sqlite_log import SqliteLog
+from greedyfirst.service.service import DecisionService
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "write_reference.py"
 WRITER = runpy.run_path(str(SCRIPT))
@@ -56,3 +65,25 @@ def test_operations_have_short_names_and_one_tag():
         "policies",
     }
     assert all(len(each["tags"]) == 1 for each in operations)
+
+
+def test_the_examples_of_requests_work_one_after_the_other(tmp_path):
+    text = next(text for path, text in PAGES.items() if path.name == "http.md")
+    commands = re.findall(r"^(curl .*?)\n```$", text, re.M | re.S)
+    access = Access(lambda: [AccessKey("admin", "admin", hashed("KEY"))])
+    service = DecisionService(lambda: SqliteLog(tmp_path / "log.db"))
+    app = make_application(service, access=access)
+    answers = []
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        for command in commands:
+            _, _, method, url, *options = shlex.split(command.replace("\\\n", ""))
+            given = list(zip(options[::2], options[1::2], strict=True))
+            assert {option for option, _ in given} == {"-H", "-d"}
+            headers = dict(value.split(": ") for option, value in given if option == "-H")
+            (body,) = [value for option, value in given if option == "-d"]
+            answer = client.request(method, urlsplit(url).path, headers=headers, content=body)
+            assert answer.is_success, answer.text
+            answers.append(answer.json())
+    assert len(answers) == 4
+    assert answers[1]["decision_id"] == "warfarin:1"
+    assert answers[2]["outcome"] == "counted"

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from greedyfirst.service.errors import ConflictError, InvalidError, UnavailableError
 from greedyfirst.service.log import events
-from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.events import AnyEvent
+from greedyfirst.service.log.journal import Bodies, Journal
+from greedyfirst.service.log.log import ReadableLog
 from greedyfirst.service.state import (
     administration,
     corrections,
@@ -157,9 +159,10 @@ class AdminRequests:
         about = service.decision(decision_id)
         written = service.log.head_at(about[0].seq)
         assert written is not None  # since it is on disk
-        event, body = erasure.erasure(service.found(name), about, written.seal, who, why)
-        erases = about[0].seq, body
-        if relearning.is_cause(deployment, event):
+        deployment = service.found(name)
+        event, body = erasure.erasure(deployment, about, written.seal, who, why)
+        erases = [(about[0].seq, body)]
+        if relearning.is_cause(deployment, event) or erasure.learned_spans(deployment, about):
             await self._relearn(journal, deployment, event, erases=erases)
         else:
             with journal.changing():
@@ -174,23 +177,34 @@ class AdminRequests:
         deployment: Deployment,
         cause: relearning.Cause,
         key: str | None = None,
-        erases: tuple[int, bytes] | None = None,
+        erases: Bodies | None = None,
     ) -> None:
-        """Have everything learned again in a thread, and record what caused that."""
+        """Have everything learned again in a thread, and record what caused that.
+
+        Before an erasure is recorded, what other entries have of the person is removed.
+        """
         service = self._service
         name = deployment.name
         with service.making_ready(name):
             await journal.durable()
-            past = restoring.past_of(service.log, name)
-            successor = await service.workers.run(
-                "learn", relearning.relearned, deployment, cause, past
+            successor, reductions = await service.workers.run(
+                "learn", _prepared, service.log, deployment, cause
             )
         journal = service.working()
         if service.deployments.get(name) is not deployment:
             raise UnavailableError("the log was opened again meanwhile; try again")
         with journal.changing():
             at = service.now()
-            raised = relearning.adopt(deployment, cause, successor, at)
+            for each in reductions:
+                service.record_events(journal, deployment, at, [each.event], erases=each.bodies)
+            if isinstance(cause, events.Erased):
+                older = sum(each.guessable for each in reductions)
+                cause = replace(cause, guessable=(cause.guessable or 0) + older)
+            raised: list[AnyEvent] = []
+            if successor is not None:
+                raised = relearning.adopt(deployment, cause, successor, at)
+            elif isinstance(cause, events.Erased):
+                erasure.book(deployment, cause)
             service.record_events(journal, deployment, at, [cause, *raised], key, erases)
             journal.keep(name, save(deployment))  # so that a restart need not learn it all again
 
@@ -202,3 +216,17 @@ class AdminRequests:
             service.timekeeping.answer(journal, answer, who, why, service.record_events)
         await journal.durable()
         service.timekeeping.recorded()
+
+
+def _prepared(
+    log: ReadableLog, deployment: Deployment, cause: relearning.Cause
+) -> tuple[Deployment | None, list[erasure.Reduction]]:
+    """What has learned the past again, if that is asked for; what an erasure is to remove."""
+    name, successor, removed = deployment.name, None, []
+    if relearning.is_cause(deployment, cause):
+        past = restoring.past_of(log, name)
+        successor = relearning.relearned(deployment, cause, past)
+    if isinstance(cause, events.Erased):
+        spans = erasure.learned_spans(deployment, log.about(name, cause.step))
+        removed = [*erasure.reductions(log, deployment, cause.step, spans)]
+    return successor, removed

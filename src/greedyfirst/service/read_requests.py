@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from greedyfirst.agent import Agent
 from greedyfirst.service.log import events
@@ -108,9 +107,9 @@ class ReadRequests:
         entry = service.decision(decision_id)[0]
         return await service.workers.run("recompute", restoring.recompute, service.log, entry)
 
-    async def export(self, name: str, path: Path) -> None:
-        """Write all decisions of a deployment and their rewards to a Parquet file."""
+    async def export(self, name: str, file: IO[bytes]) -> None:
+        """Write all decisions of a deployment and their rewards to a file, as Parquet."""
         service = self._service
         await service.durable()
         service.deployment(name)
-        await service.workers.run("export", write_parquet, service.log, name, path)
+        await service.workers.run("export", write_parquet, service.log, name, file)

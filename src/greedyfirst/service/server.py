@@ -29,7 +29,7 @@ from greedyfirst.service.http.application import LOOPBACK, PER_SECOND, make_appl
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.http.requests_in_flight import RequestsInFlight
 from greedyfirst.service.http.sessions import sessions_of
-from greedyfirst.service.log.access_keys import all_keys
+from greedyfirst.service.log.access_keys import all_keys, ever_had_keys
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.log.places import open_log, place_of, reading
 from greedyfirst.service.service import DecisionService
@@ -115,13 +115,15 @@ def serve(
     reached_as = [*names, *(name for name in own if name not in LOOPBACK)]
     reached_as += [] if believed is None else ["a service behind a proxy"]
     sessions = sessions_of(place)
-    access = Access(lambda: all_keys(place), needed=bool(reached_as), sessions=sessions)
+    had_keys = ever_had_keys(place)
+    needed = bool(reached_as) or had_keys
+    access = Access(lambda: all_keys(place), needed=needed, sessions=sessions)
     add_one = f"greedyfirst keys add NAME --role admin --db {place}"
     if not access.in_use and reached_as:
         raise ValueError(
             f"{reached_as[0]} can be reached from elsewhere, which needs keys: {add_one}"
         )
-    if not access.in_use and access.keys:
+    if not access.in_use and (access.keys or had_keys):
         _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
     service = DecisionService(lambda: open_log(place, address=address), longest_pause=longest_pause)
     app = make_application(

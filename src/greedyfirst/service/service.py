@@ -17,7 +17,7 @@ from greedyfirst.service.errors import ConflictError, NotFoundError, Unavailable
 from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry, Head, same_context
 from greedyfirst.service.log.events import AnyEvent, Decided, Decision
-from greedyfirst.service.log.journal import Journal
+from greedyfirst.service.log.journal import Bodies, Journal
 from greedyfirst.service.log.log import Log
 from greedyfirst.service.read_requests import ReadRequests
 from greedyfirst.service.state import rewards
@@ -189,9 +189,9 @@ class DecisionService:
         at: float,
         caused: Sequence[AnyEvent],
         key: str | None = None,
-        erases: tuple[int, bytes] | None = None,
+        erases: Bodies | None = None,
     ) -> None:
-        """Add events to the journal; the first has the caller's key, and erases an earlier one."""
+        """Add events to the journal; the first has the caller's key, and erases earlier ones."""
         name = deployment.name
         for event in caused:
             journal.add(event, at=at, policy=name, key=key, erases=erases)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from litestar.testing import TestClient
 from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide
@@ -24,11 +26,13 @@ from greedyfirst.service.log.access_keys import (
     AccessKey,
     add_key,
     all_keys,
+    ever_had_keys,
     remove_key,
     rotate_key,
 )
 from greedyfirst.service.log.events import Refused
 from greedyfirst.service.log.sqlite_log import SqliteLog
+from support.service_process import service_process
 
 RELEASE_0_1 = Path(__file__).parents[1] / "release_0_1" / "log.db"
 BOSS = {"Authorization": "Bearer boss"}
@@ -77,6 +81,29 @@ def test_without_its_last_key_a_service_is_closed(keyed: TestClient[Any], path: 
 def test_a_service_that_had_keys_starts_closed(keyed: TestClient[Any], path: Path) -> None:
     remove_key(path, "boss")
     assert Access(lambda: all_keys(path)).caller(None) is None
+
+
+def test_a_service_whose_keys_are_gone_from_the_table_starts_closed(
+    keyed: TestClient[Any], path: Path
+) -> None:
+    """The log shows that there were some, or the changes that are noted for it."""
+    assert within_two_seconds(lambda: bool(events(keyed, "key_changed")))
+    keyed.__exit__(None, None, None)
+    with sqlite3.connect(path) as other:
+        other.execute("DELETE FROM access_keys")
+    other.close()
+    noted = shutil.copy(path, path.with_name("noted.db"))
+    with sqlite3.connect(path) as other:
+        other.execute("DELETE FROM key_changes")
+    with sqlite3.connect(noted) as other:
+        other.execute("DROP TRIGGER entries_remain")
+        other.execute("DELETE FROM entries WHERE kind = 'key_changed'")
+    for place in (path, Path(noted)):
+        assert ever_had_keys(place)
+    with service_process("--db", path) as url, httpx.Client(base_url=url) as client:
+        assert client.get("/v1/policies").status_code == 401
+    SqliteLog(path.with_name("new.db")).close()
+    assert not ever_had_keys(path.with_name("new.db"))
 
 
 @pytest.mark.parametrize(
@@ -184,6 +211,7 @@ def test_a_key_of_one_policy_knows_of_no_other(keyed: TestClient[Any], path: Pat
     metrics = keyed.get("/metrics", headers=headers).text
     assert 'policy="dose"' in metrics
     assert "other" not in metrics
+    assert "request_seconds" not in metrics  # which counts those of all policies
     front = keyed.get("/", headers=headers).text
     assert "/policies/dose" in front
     assert "other" not in front
@@ -212,6 +240,26 @@ def test_a_key_of_one_policy_knows_of_no_other(keyed: TestClient[Any], path: Pat
     assert keyed.get("/v1/audit", headers=headers).status_code == 403
     assert keyed.get("/access", headers=headers).status_code == 403
     assert 'href="/access"' not in front
+
+
+def test_a_key_of_one_policy_does_not_see_the_end_of_the_log(
+    keyed: TestClient[Any], path: Path
+) -> None:
+    """It counts the entries of all policies."""
+    body, url = {"context": CONTEXT}, "/v1/policies/dose/decisions"
+    for role in ("operator", "decider", "admin"):
+        add_key(path, AccessKey(role, role, hashed(role), policies=("dose",)))
+    headers = bearer("admin")
+    assert within_two_seconds(lambda: keyed.get("/v1/policies", headers=headers).status_code == 200)
+    for role in ("operator", "decider", "admin"):
+        refused = keyed.get("/v1/log/head", headers=bearer(role))
+        assert refused.status_code == 403
+        assert "it is good for dose only" in refused.json()["detail"]
+        metrics = keyed.get("/metrics", headers=bearer(role))
+        assert metrics.status_code == 200
+        assert "greedyfirst_log_" not in metrics.text
+    assert "x-log-head" not in keyed.post(url, json=body, headers=bearer("decider")).headers
+    assert "x-log-head" in keyed.post(url, json=body, headers=BOSS).headers
 
 
 def events(client: TestClient[Any], kind: str) -> list[dict[str, Any]]:

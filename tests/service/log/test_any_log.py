@@ -92,6 +92,7 @@ def test_the_store_refuses_changes(store: Store) -> None:
         "UPDATE entries SET at = at + 1 WHERE seq = 100",
         "UPDATE entries SET policy = 'q' WHERE seq = 100",
         "UPDATE entries SET key = NULL WHERE seq = 100",
+        "UPDATE entries SET key = '' WHERE seq = 101",
         "UPDATE entries SET step = 5 WHERE seq = 100",
         "UPDATE entries SET kind = 'expired' WHERE seq = 100",
         "DELETE FROM entries WHERE seq = 100",
@@ -100,7 +101,7 @@ def test_the_store_refuses_changes(store: Store) -> None:
 )
 def test_every_edit_is_found_by_the_check(store: Store, change: str) -> None:
     log = store.open()
-    log.append(entries(1, 2500))
+    log.append([*entries(1, 100), entries(101, 101)[0]._replace(key=None), *entries(102, 2500)])
     log.close()
     store.unguard()
     store.change(change.format(text=store.text))
@@ -202,7 +203,7 @@ def test_an_erasure_replaces_a_body_and_is_attested(store: Store) -> None:
         who="Ada",
         why="asked for",
     )
-    assert log.erase(1, body, Entry.of(attested, seq=2, at=2.0, policy="p", key=None)) == 2
+    assert log.erase([(1, body)], Entry.of(attested, seq=2, at=2.0, policy="p", key=None)) == 2
     assert log.head_at(1) == written
     assert log.snapshot("p") is None
     assert [entry.kind for entry in log.about("p", 1)] == ["decided", "erased"]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,6 +22,37 @@ def exported(client: TestClient[Any]) -> pd.DataFrame:
     assert answer.headers["content-type"] == "application/vnd.apache.parquet"
     assert 'filename="dose.parquet"' in answer.headers["content-disposition"]
     return pd.read_parquet(io.BytesIO(answer.content))
+
+
+def test_a_service_that_is_killed_leaves_no_export(path: Path, tmp_path: Path) -> None:
+    """It has contexts, and no erasure reaches it: it never has a name."""
+    made = tmp_path / "made"
+    made.mkdir()
+    words = [sys.executable, "-c", _KILLED, str(path)]
+    ended = subprocess.run(words, env=os.environ | {"TMPDIR": str(made)}, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    assert list(made.iterdir()) == []
+
+
+#: A service that gets SIGKILL once an export has been written.
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, "tests/service")
+from served import Clock, create, decide, running
+from greedyfirst.service import read_requests
+
+written = read_requests.write_parquet
+def killed(*arguments):
+    written(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+read_requests.write_parquet = killed
+with running(Path(sys.argv[1]), Clock()) as client:
+    create(client)
+    decide(client)
+    client.get("/v1/policies/dose/export")
+"""
 
 
 def test_a_row_per_decision(start: Start, clock: Clock) -> None:

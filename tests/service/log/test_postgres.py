@@ -105,7 +105,7 @@ def test_an_owner_whose_lease_was_taken_writes_nothing(url: PostgresUrl) -> None
     for attempt in (
         lambda: old.append(entries(4, 4)),
         lambda: old.append(both),
-        lambda: old.erase(1, b"{}", entries(4, 4)[0]),
+        lambda: old.erase([(1, b"{}")], entries(4, 4)[0]),
         lambda: old.save_snapshot("p", 3, b"late"),
     ):
         with pytest.raises(LostLeaseError, match="has another owner now"):
@@ -196,7 +196,7 @@ def test_an_owner_that_stands_still_in_a_write_keeps_nobody_waiting(
         wire.stop_before_end = lacking
         calls: dict[str, Callable[[], object]] = {
             "append": lambda: old.append(entries(4, 4)),
-            "erase": lambda: old.erase(1, b"{}", entries(4, 4)[0]._replace(key=None)),
+            "erase": lambda: old.erase([(1, b"{}")], entries(4, 4)[0]._replace(key=None)),
             "save_snapshot": lambda: old.save_snapshot("p", 3, bytes(1000)),
             "take": lambda: old.leases.take("q"),
         }

@@ -332,8 +332,9 @@ def test_what_older_logs_lack_is_no_mismatch(always_low: TestClient[Any]) -> Non
     """A log from before every arm's propensity was recorded: a decision made again is the same."""
     live(always_low, 3)
     entries = always_low.app.state.service.log.read("dose")
-    made = next(entry.event.answer for entry in entries if isinstance(entry.event, Decided))
+    decided = next(entry.event for entry in entries if isinstance(entry.event, Decided))
+    made = decided.answer
     older = replace(made, propensities={})
-    assert restoring._as_logged(made, older) == older
+    assert restoring._as_logged(made, replace(decided, answer=older)) == older
     other = replace(made, propensities={"high": 1.0})
-    assert restoring._as_logged(made, other) != other
+    assert restoring._as_logged(made, replace(decided, answer=other)) != other

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
+
+from greedyfirst.service.http.examples import curl
 
 _WORDS = {
     "string": "text",
@@ -32,6 +35,9 @@ class Operation(NamedTuple):
     body: str | None
     fields: list[Field]
     answers: list[tuple[str, str]]
+    #: A request as a command, and its body as JSON; None where the text is enough.
+    curl: str | None
+    example: str | None
 
 
 class Shape(NamedTuple):
@@ -67,6 +73,8 @@ def _operation(
         for item in described.get("parameters", ())
     ]
     body = _json_of(described.get("requestBody", {}))
+    example = described.get("requestBody", {}).get("content", {}).get("application/json", {})
+    example = example.get("example")
     if body is not None:
         body = named[kind_of(body)]
     answers = [
@@ -83,6 +91,8 @@ def _operation(
         body=None if body is None else _text(body),
         fields=[] if body is None else _fields(body),
         answers=answers,
+        curl=curl(described["operationId"], method.upper(), path),
+        example=None if example is None else json.dumps(example, indent=2),
     )
 
 

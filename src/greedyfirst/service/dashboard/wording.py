@@ -217,7 +217,7 @@ def happened(entry: AuditEntry) -> str:
         case "alarmed":
             did = ANSWERS[event["answered"]].answered
             whole = WHOLES.get(event.get("measure", ""))
-            if whole:
+            if whole and event["reduced"] is None:
                 has, needs = percent(event["min_eigenvalue"]), percent(event["threshold"])
                 return (
                     f"Alarm: {arm} starves. In its weakest direction it had {has} of {whole} "
@@ -241,6 +241,12 @@ def happened(entry: AuditEntry) -> str:
         case "erased":
             step = count(event["step"])
             return f"The features of decision {step} were erased; its reward is void."
+        case "reduced":
+            of = count(event["step"])
+            return (
+                f"What was expected in {count(event['count'])} decisions and alarms was removed: "
+                f"it followed from the features of decision {of}, which were erased."
+            )
         case "state_changed":
             return RUN_STATES[event["state"]]
         case "arm_reinstated":

@@ -38,7 +38,7 @@ from greedyfirst.service.http.long_jobs import LongJobs
 from greedyfirst.service.http.metrics import ServiceMetrics
 from greedyfirst.service.http.middleware import ASGI, Middleware, RateLimit
 from greedyfirst.service.http.observations import Observations
-from greedyfirst.service.http.openapi import document_of, operation_id
+from greedyfirst.service.http.openapi import document_of, operation_id, other_method
 from greedyfirst.service.http.proxies import Proxies
 from greedyfirst.service.log.anchors import AnchorFile
 from greedyfirst.service.service import DecisionService
@@ -84,7 +84,7 @@ async def metrics(request: Request[Any, Any, Any], state: State) -> bytes:
     """Prometheus reads this."""
     caller = caller_of(request)
     assert caller is not None
-    text: bytes = state.metrics.text(caller.policies, arms=caller.may("reader"))
+    text: bytes = state.metrics.text(caller.policies, blind=not caller.may("reader"))
     return text
 
 
@@ -123,10 +123,21 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any
     detail = error.detail
     if status == 413:
         detail = f"a body may have at most {request.app.request_max_body_size} bytes"
+    if status == 405:
+        return _other_method(request, detail)
     if isinstance(error.extra, list):
         named = [f"{item.get('key', '')}: {item.get('message', '')}" for item in error.extra]
         detail = "; ".join(named) or detail
     return _problem(request, status, detail)
+
+
+def _other_method(request: Request[Any, Any, Any], detail: str) -> Response[Any]:
+    """What to send in the place of a method that the address does not take."""
+    told = other_method(request.app, request.method, request.url.path)
+    answer = _problem(request, 405, detail if told is None else told[0])
+    if told is not None:
+        answer.headers["Allow"] = told[1]
+    return answer
 
 
 def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:

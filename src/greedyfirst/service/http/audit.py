@@ -32,7 +32,7 @@ async def service_audit(
     return [views.audit_entry(entry) for entry in service.reading.audit_of_service(before, limit)]
 
 
-@get("/log/head", guards=[needs("operator")])
+@get("/log/head", guards=[needs("operator", of_all_policies=True)])
 async def log_head(state: State) -> HeadView:
     """The last entry of the log: keep it elsewhere, to find out later whether the end was cut."""
     service = service_of(state)

@@ -27,6 +27,7 @@ TOLD: dict[str, tuple[str, ...]] = {
     "imported": ("rows",),
     "reward_corrected": ("step",),
     "erased": ("step",),
+    "reduced": ("step", "count"),
     "waits_moved": ("seconds",),
     "restored": ("entries", "machine_time"),
 }

@@ -13,6 +13,7 @@ from litestar.exceptions import ClientException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from greedyfirst.service.errors import BadRequestError, InvalidError
+from greedyfirst.service.http.messages import DecisionRequest
 from greedyfirst.service.state.names import EXPECTED, READABLE
 
 Receive = Callable[[], Awaitable[Any]]
@@ -104,19 +105,59 @@ def parse(body: bytes, kind: type[T]) -> T:
         if kind not in _decoders:
             _decoders[kind] = msgspec.json.Decoder(kind)
         content: T = _decoders[kind].decode(body)
-        return content
     except msgspec.ValidationError as error:
         if str(error).startswith("Number out of range"):  # without the name of the feature
             return _lenient(body, kind)
         raise InvalidError(_sentence(error)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _lenient(body, kind)
+    # Colons are between names and values, or in texts: usually this needs no second look.
+    colons = body.count(b":")
+    likely = colons < 2 or colons == _names_asked(content)
+    if not likely and colons != _names_in(msgspec.json.decode(body)):
+        _read(body)
+    return content
+
+
+def _names_asked(content: Any) -> int | None:
+    """How many names a request for a decision has if none is there twice; None for others."""
+    if not isinstance(content, DecisionRequest):
+        return None
+    return 1 + len(content.context) + (content.eligible_arms is not None)
+
+
+def _names_in(content: Any) -> int:
+    """How many names its objects have."""
+    if isinstance(content, dict):
+        return len(content) + sum(
+            _names_in(each) for each in content.values() if isinstance(each, (dict, list))
+        )
+    if isinstance(content, list):
+        return sum(map(_names_in, content))
+    return 0
+
+
+def _read(body: bytes) -> Any:
+    """The body as plain data; an error if an object has a name twice."""
+    try:
+        return json.loads(body, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        raise BadRequestError("the body must be JSON") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadRequestError(f"the body has the name {twice!r} twice in one object")
+    return found
 
 
 def _lenient(body: bytes, kind: type[T]) -> T:
     """Read NaN, Infinity and 1e400 too, as many send them, so that errors name a field."""
+    content = _read(body)
     try:
-        content: Any = json.loads(body)
         msgspec.json.encode(content)  # halves of a character would fail only when they are logged
     except (ValueError, RecursionError):
         raise BadRequestError("the body must be JSON") from None

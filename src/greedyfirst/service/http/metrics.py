@@ -16,6 +16,9 @@ from greedyfirst.version import __version__
 
 #: A floating-point number holds so many exactly.
 _SEAL_BYTES = 6
+#: The write-ahead file as operators see it: how it grows tells how long entries are, and so which
+#: arms they name. It begins anew before it has so many bytes, unless something is wrong.
+_COARSE = 128 * 1024 * 1024
 
 
 class ServiceMetrics(Collector):
@@ -32,15 +35,16 @@ class ServiceMetrics(Collector):
         self._started = time.time()
         self._registry = CollectorRegistry()
         self._shown: frozenset[str] | None = None
-        self._arms = True
+        self._blind = False
         self._registry.register(self)
 
-    def text(self, policies: frozenset[str] | None = None, *, arms: bool = True) -> bytes:
+    def text(self, policies: frozenset[str] | None = None, *, blind: bool = False) -> bytes:
         """The page that Prometheus reads; of some policies only, if they are named.
 
-        Without ``arms`` it does not tell how often each arm was pulled.
+        A ``blind`` one does not tell how often each arm was pulled, nor what tells of that. Where
+        policies are named, it has nothing that counts what is done with others.
         """
-        self._shown, self._arms = policies, arms
+        self._shown, self._blind = policies, blind
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -50,8 +54,9 @@ class ServiceMetrics(Collector):
         ready.add_metric([], float(service.ready))
         yield ready
         yield from self._process()
-        yield from self._observations.metrics()
-        head = service.head()
+        head = service.head() if self._shown is None else None
+        if self._shown is None:
+            yield from self._observations.metrics()
         if head is not None:
             yield CounterMetricFamily("greedyfirst_log_entries", "Entries of the log", head.seq)
             start = "The first 48 bits of the last entry's seal, as a number"
@@ -93,9 +98,14 @@ class ServiceMetrics(Collector):
             mismatches.add_metric([name], deployment.mismatches)
             learned = deployment.agent.pulls
             for arm, pulled in zip(deployment.agent.arm_names, learned, strict=True):
-                if self._arms:
+                if not self._blind:
                     pulls.add_metric([name, arm], float(pulled))
         yield from (decisions, rewards, pending, alarms, held, pulls, mismatches)
+
+    def _wal_bytes(self) -> float | None:
+        """Bytes of the log's write-ahead file, for operators only roughly."""
+        found = self._service.wal_bytes if self._shown is None else None
+        return -(-found // _COARSE) * _COARSE if found and self._blind else found
 
     def _process(self) -> Iterator[Metric]:
         """Of the process and its machine; these begin anew with each start."""
@@ -117,7 +127,7 @@ class ServiceMetrics(Collector):
                 "What a person should look at, named by /readyz",
                 len(service.warnings()),
             ),
-            "wal_bytes": ("Bytes of the log's write-ahead file", service.wal_bytes),
+            "wal_bytes": ("Bytes of the log's write-ahead file", self._wal_bytes()),
             "open_connections": ("Connections that are open", self._connections()),
         }
         for name, (text, value) in numbers.items():

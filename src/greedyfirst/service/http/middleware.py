@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,15 @@ _HEADERS = [
     # Not "no-referrer": browsers would then send their own forms here without an origin.
     (b"referrer-policy", b"same-origin"),
 ]
+#: Headers that a request may have once.
+_ONCE = (
+    b"authorization",
+    b"idempotency-key",
+    b"host",
+    b"origin",
+    b"content-length",
+    b"transfer-encoding",
+)
 _NOT_KEPT = (b"cache-control", b"no-store")
 
 ASGI = Callable[[Any, Any, Any], Any]
@@ -98,7 +107,9 @@ class Middleware:
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
                 more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
                 if scope["method"] in _WRITES and message["status"] < 300:
-                    more.append((b"x-log-head", str(self._head() or "").encode()))
+                    caller = scope["state"].get(CALLER)
+                    if caller is not None and caller.policies is None:
+                        more.append((b"x-log-head", str(self._head() or "").encode()))
                 message["headers"] = [*given, *more]
             await send(message)
 
@@ -121,6 +132,11 @@ class Middleware:
         self, scope: Any, receive: Any, send: Any, headers: dict[bytes, bytes]
     ) -> None:
         """Refuse, or pass on with the caller known."""
+        if len(headers) < len(scope["headers"]) or b"transfer-encoding" in headers:
+            sentence = _contradiction(scope["headers"])
+            if sentence is not None:
+                await refuse(send, headers, 400, sentence, ends_connection=True)
+                return
         host = _host(headers.get(b"host", b""))
         if self._hosts is not None and host not in self._hosts:
             sentence = f"this service is not known as {host[:100]!r}; see serve --name"
@@ -150,6 +166,17 @@ class Middleware:
         await self._app(scope, receive, send)
 
 
+def _contradiction(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+    """What is said twice of which only one can be meant: a proxy may have taken the other."""
+    names = [name for name, _ in headers]
+    for once in _ONCE:
+        if names.count(once) > 1:
+            return f"the header {once.decode().title()} must be given once"
+    if b"transfer-encoding" in names and b"content-length" in names:
+        return "a body has a Content-Length or a Transfer-Encoding, not both"
+    return None
+
+
 def _client(scope: Any) -> str:
     return str((scope.get("client") or ("", 0))[0])
 
@@ -170,7 +197,14 @@ def _same_origin(headers: dict[bytes, bytes]) -> bool:
     )
 
 
-async def refuse(send: Any, asked: dict[bytes, bytes], status: int, sentence: str) -> None:
+async def refuse(
+    send: Any,
+    asked: dict[bytes, bytes],
+    status: int,
+    sentence: str,
+    *,
+    ends_connection: bool = False,
+) -> None:
     """A sentence for people, JSON for programs."""
     if b"text/html" in asked.get(b"accept", b""):
         headers, body = [(b"content-type", b"text/plain; charset=utf-8")], sentence.encode()
@@ -179,5 +213,7 @@ async def refuse(send: Any, asked: dict[bytes, bytes], status: int, sentence: st
         body = msgspec.json.encode(Problem(status=status, detail=sentence))
     if status in (429, 503):
         headers.append((b"retry-after", b"1"))
+    if ends_connection:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

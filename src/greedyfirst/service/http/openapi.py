@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +15,7 @@ from litestar.routes import HTTPRoute
 
 from greedyfirst.service.http.access import needed_role
 from greedyfirst.service.http.blinding import Operations
+from greedyfirst.service.http.examples import EXAMPLES
 from greedyfirst.service.http.messages import (
     AuditEntry,
     ClockView,
@@ -93,6 +96,22 @@ def operation_id(handler: HTTPRouteHandler, _: Any, __: Any) -> str:
     return handler.handler_name
 
 
+def other_method(app: Litestar, method: str, path: str) -> tuple[str, str] | None:
+    """A sentence for who sends the wrong method, and the methods that are taken; None for no such.
+
+    Like what is served at an address, it is no secret: the document has it.
+    """
+    taken = methods_at(app, path)
+    if not taken:
+        return None
+    methods = " or ".join(sorted(taken))
+    sentence = f"{method} is not taken here; send {methods} to this address"
+    bodies = [EXAMPLES[name][1] for name in taken.values() if name in EXAMPLES]
+    if bodies:
+        sentence += f", with a body such as {json.dumps(bodies[0])}"
+    return sentence, ", ".join(sorted(taken))
+
+
 def document_of(app: Litestar) -> dict[str, Any]:
     """The document, with the errors of every operation, and messages as they are encoded."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
@@ -111,6 +130,9 @@ def document_of(app: Litestar) -> dict[str, Any]:
             operation["description"] = f"{operation['description']} Role: {role}."
             operation["responses"].pop("400", None)
             operation["responses"] |= {"4XX": refusal, "503": refusal}
+            if operation["operationId"] in EXAMPLES:
+                (content,) = operation["requestBody"]["content"].values()
+                content["example"] = EXAMPLES[operation["operationId"]][1]
     (table,) = document["paths"]["/v1/policies/{policy}/export"]["get"]["responses"]["200"][
         "content"
     ].values()
@@ -118,6 +140,15 @@ def document_of(app: Litestar) -> dict[str, Any]:
     create = document["paths"]["/v1/policies"]["post"]["responses"]
     create["200"] = create["201"] | {"description": "It is there already"}
     return document
+
+
+def methods_at(app: Litestar, path: str) -> dict[str, str]:
+    """What is taken at an address: the operation of each method."""
+    return {
+        method: str(operation_id(handler, None, None))
+        for (form, method), handler in _handlers(app).items()
+        if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", form), path)
+    }
 
 
 def _handlers(app: Litestar) -> dict[tuple[str, str], HTTPRouteHandler]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import IO, Any
+from urllib.parse import quote
 
 import msgspec
 from litestar import Request, Response, get, post, put
-from litestar.background_tasks import BackgroundTask
 from litestar.datastructures import State
 from litestar.params import FromPath, RawBody
-from litestar.response import File
+from litestar.response import Stream
 
 from greedyfirst.service.errors import UnavailableError
 from greedyfirst.service.http import views
@@ -40,6 +40,8 @@ from greedyfirst.service.log.entries import plain_context
 from greedyfirst.service.state.administration import Action
 from greedyfirst.service.state.deployment import Deployment
 from greedyfirst.service.state.specification import Features, Specification
+
+_PIECE = 2**18
 
 
 async def _administer(state: State, policy: str, action: Action, key: str | None) -> Deployment:
@@ -262,22 +264,31 @@ async def audit(
     guards=[needs("reader")],
     media_type="application/vnd.apache.parquet",
 )
-async def export(request: Request[Any, Any, Any], state: State, policy: FromPath[str]) -> File:
+async def export(request: Request[Any, Any, Any], state: State, policy: FromPath[str]) -> Stream:
     """All decisions and their rewards as a Parquet file."""
-    with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
-        path = Path(file.name)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - without a name: it ends with the process
     try:
         with long_job(request):
-            await service_of(state).reading.export(policy, path)
+            await service_of(state).reading.export(policy, file)
     except BaseException:
-        path.unlink()
+        file.close()
         raise
-    return File(
-        path=path,
-        filename=f"{policy}.parquet",
+    length, name = file.tell(), quote(f"{policy}.parquet")
+    plain = name == f"{policy}.parquet"
+    named = f'filename="{name}"' if plain else f"filename*=utf-8''{name}"
+    return Stream(
+        _content(file),
         media_type="application/vnd.apache.parquet",
-        background=BackgroundTask(path.unlink),  # it has been sent
+        headers={"content-disposition": f"attachment; {named}", "content-length": str(length)},
     )
+
+
+async def _content(file: IO[bytes]) -> AsyncIterator[bytes]:
+    """The file from its beginning, in pieces; it is closed after that."""
+    with file:
+        file.seek(0)
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 HANDLERS = [create_policy, list_policies, get_policy]

@@ -35,6 +35,12 @@ def all_keys(place: Path | PostgresUrl) -> list[AccessKey]:
         return tables.read()
 
 
+def ever_had_keys(place: Path | PostgresUrl) -> bool:
+    """Whether the log at a place shows that there were keys, also if they are gone."""
+    with reading_keys(place) as tables:
+        return tables.ever_had_any()
+
+
 def changes_after(place: Path | PostgresUrl, number: int) -> list[tuple[int, KeyChanged]]:
     """Number and event of the changes after that number."""
     with reading_keys(place) as tables:

@@ -14,6 +14,7 @@ from greedyfirst.service.log.events import (
     Effect,
     Erased,
     Expired,
+    Reduced,
     RewardCorrected,
     Rewarded,
     Status,
@@ -49,6 +50,11 @@ class ErasureView(Struct, frozen=True, kw_only=True):
     at: float
     who: str
     why: str
+    #: Other entries from which what follows from the features was removed.
+    reduced: int = 0
+    #: How many of all these entries had no nonce, so that their seals still confirm a guess of what
+    #: was in them; null in logs from before there were any. Copies from before still have all.
+    guessable: int | None = None
 
 
 class DecisionView(Struct, frozen=True, kw_only=True):
@@ -87,7 +93,15 @@ def decision_view(entries: list[Entry], *, summed: bool) -> DecisionView:
     erased = None
     for entry in entries:
         if isinstance(entry.event, Erased):
-            erased = ErasureView(at=entry.at, who=entry.event.who, why=entry.event.why)
+            reduced = sum(e.event.count for e in entries if isinstance(e.event, Reduced))
+            event = entry.event
+            erased = ErasureView(
+                at=entry.at,
+                who=event.who,
+                why=event.why,
+                reduced=reduced,
+                guessable=event.guessable,
+            )
             learned = None
             if status not in ("missing", "late"):
                 status = "voided"

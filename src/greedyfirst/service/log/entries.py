@@ -1,9 +1,15 @@
-"""An event as the log keeps it: an entry with a number, a time and a seal."""
+"""An event as the log keeps it: an entry with a number, a time and a seal.
+
+Each body has a nonce: 128 random bits that nobody is told. A seal alone, which operators see, says
+nothing about what it seals; and once an erasure has removed the nonce with all else, nor does the
+seal that is left in the file.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 import struct
 from typing import Any, NamedTuple
@@ -17,6 +23,7 @@ from greedyfirst.service.log.events import (
     Erased,
     Event,
     Expired,
+    Reduced,
     RewardCorrected,
     Rewarded,
 )
@@ -61,8 +68,8 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, event: Event, *, seq: int, at: float, policy: str, key: str | None) -> Entry:
-        """The entry of an event."""
-        return cls(seq, at, policy, kind_of(event), step_of(event), key, _encoder.encode(event))
+        """The entry of an event, with a nonce."""
+        return cls(seq, at, policy, kind_of(event), step_of(event), key, with_nonce(event))
 
     @property
     def event(self) -> AnyEvent:
@@ -73,15 +80,59 @@ class Entry(NamedTuple):
             raise DamagedLogError(f"entry {self.seq} of the log cannot be read: {error}") from None
         return event
 
+    @property
+    def guessable(self) -> bool:
+        """Whether it has no nonce: older releases gave none."""
+        return msgspec.json.decode(self.body, type=_Nonce).nonce is None
 
-def erasure(row: tuple[bytes]) -> Erased:
-    """The erasure that a row of the log is the body of."""
-    return msgspec.json.decode(row[0], type=Erased)
+
+class _Nonce(msgspec.Struct):
+    nonce: str | None = None
+
+
+class Digest:
+    """SHA-256 of entries that an erasure has changed: number, seal, SHA-256 of the body of each."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def add(self, seq: int, seal: bytes, body: str) -> None:
+        """The next one, with the hash of its body."""
+        self._hash.update(struct.pack("<q", seq) + seal + bytes.fromhex(body))
+
+    def __str__(self) -> str:
+        return self._hash.hexdigest()
 
 
 def encode(event: Event) -> bytes:
     """The event as the log keeps it."""
     return _encoder.encode(event)
+
+
+#: Nonces that are not used yet: to ask the system for each would let other threads in.
+_nonces: list[bytes] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_nonces.clear)
+
+
+def _nonce() -> bytes:
+    """128 random bits as hex digits, which nobody else gets."""
+    try:
+        return _nonces.pop()
+    except IndexError:
+        drawn = os.urandom(16 * 256).hex().encode()
+        _nonces.extend(drawn[place : place + 32] for place in range(32, len(drawn), 32))
+        return drawn[:32]
+
+
+def with_nonce(event: Event) -> bytes:
+    """The event as the log keeps it, with a nonce of its own."""
+    return b'%s,"nonce":"%s"}' % (_encoder.encode(event)[:-1], _nonce())
+
+
+def hash_of(body: bytes) -> str:
+    """The SHA-256 of a body, as hex digits."""
+    return hashlib.sha256(body).hexdigest()
 
 
 def kind_of(event: Event) -> str:
@@ -93,7 +144,7 @@ def step_of(event: Event) -> int | None:
     """The decision that an event is about."""
     if isinstance(event, Decided):
         return event.answer.step
-    if isinstance(event, (Rewarded, Expired, RewardCorrected, Erased)):
+    if isinstance(event, (Rewarded, Expired, RewardCorrected, Erased, Reduced)):
         return event.step
     return None
 

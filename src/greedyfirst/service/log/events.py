@@ -89,6 +89,8 @@ class Decided(Event, frozen=True, kw_only=True, tag="decided"):
     erased: bool = False
     #: In the control group: its number among the decisions of the control's policy, if it has one.
     control_step: int | None = None
+    #: The decision whose erasure took away what follows from its features here; None if none did.
+    reduced: int | None = None
 
 
 class Rewarded(Event, frozen=True, kw_only=True, tag="rewarded"):
@@ -141,6 +143,7 @@ class Erased(Event, frozen=True, kw_only=True, tag="erased"):
     """A person's features were erased from a decision; its reward is void for learning.
 
     The decision's entry has another body since then, but still its seal. This event attests both.
+    Entries that had been made with what it taught are in events :class:`Reduced` before this one.
     """
 
     step: int
@@ -152,6 +155,28 @@ class Erased(Event, frozen=True, kw_only=True, tag="erased"):
     body: str
     who: str
     why: str
+    #: The SHA-256 of the body that the decision's entry had until then, if an earlier erasure had
+    #: reduced it: the digest of that has it.
+    before: str | None = None
+    #: How many of all entries that were changed had no nonce, so that their seals still confirm a
+    #: guess of what was in them; None in logs from before there were any.
+    guessable: int | None = None
+
+
+class Reduced(Event, frozen=True, kw_only=True, tag="reduced"):
+    """What follows from a person's features was removed from entries that others caused.
+
+    Models that had learned from decision ``step``, which is erased next, made them. They have other
+    bodies since then, but still their seals.
+    """
+
+    step: int
+    #: The first and the last of them, how many there are, and what they are now:
+    #: :class:`~greedyfirst.service.log.entries.Digest`.
+    first: int
+    last: int
+    count: int
+    digest: str
 
 
 class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
@@ -164,7 +189,8 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
 
     arm: str
     rewards: int
-    min_eigenvalue: float
+    #: None where it was removed, see ``reduced``.
+    min_eigenvalue: float | None
     threshold: float | None
     weakest_direction: dict[str, float]
     #: What the policy does about it: as its specification says, or as a person has asked before.
@@ -173,6 +199,8 @@ class Alarmed(Event, frozen=True, kw_only=True, tag="alarmed"):
     #: Its number among the deployment's alarms, 1, 2, …; None in logs of release 0.1, where they
     #: are counted in their order.
     number: int | None = None
+    #: As that of :class:`Decided`.
+    reduced: int | None = None
 
 
 class Fed(Event, frozen=True, kw_only=True, tag="fed"):
@@ -183,10 +211,12 @@ class Fed(Event, frozen=True, kw_only=True, tag="fed"):
     rewards: int
     since: int
     #: The share that it holds in its weakest direction, and the share that it needs.
-    share: float
-    needed: float
+    share: float | None
+    needed: float | None
     #: Whether its alarm was still open, and is closed by this.
     closed_alarm: bool
+    #: As that of :class:`Decided`.
+    reduced: int | None = None
 
 
 class Resolved(Event, frozen=True, kw_only=True, tag="resolved"):
@@ -362,6 +392,7 @@ AnyEvent = (
     | Expired
     | RewardCorrected
     | Erased
+    | Reduced
     | Alarmed
     | Fed
     | Resolved

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,7 +51,7 @@ _COLUMNS = [
 ]
 
 
-def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
+def write_parquet(log: ReadableLog, policy: str, file: IO[bytes]) -> None:
     """Write all decisions of a deployment, a few thousand at a time."""
     numeric: dict[str, bool] = {}  # in every version of the schema
     arms: list[str] = []
@@ -78,7 +77,7 @@ def write_parquet(log: ReadableLog, policy: str, path: Path) -> None:
     ]
     chances = [(f"propensity.{arm}", pa.float64()) for arm in arms]
     schema = pa.schema([*_COLUMNS, *chances, *contexts])
-    with pq.ParquetWriter(path, schema) as writer:
+    with pq.ParquetWriter(file, schema) as writer:
         rows = []
         for row in _rows(log, policy, arms, numeric, summed):
             rows.append(row)

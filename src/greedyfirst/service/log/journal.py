@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -30,11 +30,14 @@ _BITS = 2**27
 Snapshot = tuple[str, Callable[[], bytes]]
 
 
-class Erasure(NamedTuple):
-    """An entry that attests the erasure of an earlier one, and what is left of that."""
+#: Numbers of entries, each with what an erasure leaves of its body.
+Bodies = Sequence[tuple[int, bytes]]
 
-    seq: int
-    body: bytes
+
+class Erasure(NamedTuple):
+    """An entry that attests the erasure of earlier ones, and what is left of those."""
+
+    bodies: Bodies
     entry: Entry
 
 
@@ -104,9 +107,9 @@ class Journal:
         at: float,
         policy: str,
         key: str | None = None,
-        erases: tuple[int, bytes] | None = None,
+        erases: Bodies | None = None,
     ) -> Entry:
-        """Add an event as the next entry; ``erases``: an earlier entry, and its new body."""
+        """Add an event as the next entry; ``erases``: earlier entries, and their new bodies."""
         entry = Entry.of(event, seq=self.added + 1, at=at, policy=policy, key=key)
         self.added = entry.seq
         self._unwritten.append(entry)
@@ -115,7 +118,7 @@ class Journal:
             self._keys.add(policy, key)
         if entry.step is not None:
             self._by_step.setdefault((policy, entry.step), []).append(entry)
-        self._gather(entry if erases is None else Erasure(*erases, entry))
+        self._gather(entry if erases is None else Erasure(erases, entry))
         return entry
 
     def know(self, policy: str, number: int, keys: KeyFilter | None = None) -> None:

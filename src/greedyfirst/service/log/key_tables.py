@@ -12,7 +12,7 @@ import apsw
 import msgspec
 
 from greedyfirst.service.log.entries import encode
-from greedyfirst.service.log.events import KeyChanged
+from greedyfirst.service.log.events import SERVICE, KeyChanged
 from greedyfirst.service.log.held_file import CLOSING
 from greedyfirst.service.log.sqlite_file import check_ours, columns_of, disk, make_tables
 from greedyfirst.service.log.wal_state import check_wal
@@ -112,6 +112,11 @@ class KeyTables:
                 fields["policies"] = tuple(msgspec.json.decode(fields["policies"]))
             found.append(AccessKey(**fields))
         return found
+
+    def ever_had_any(self) -> bool:
+        """Whether there ever was a key, by the log and what is noted for it; rows may be gone."""
+        asked = "SELECT 1 FROM entries WHERE policy = ? AND kind = 'key_changed' LIMIT 1"
+        return bool([*self.execute(asked, (SERVICE,))] or self.noted_changes())
 
     def write(self, key: AccessKey) -> None:
         """Write a key, over one of the same name."""

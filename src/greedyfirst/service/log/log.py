@@ -24,6 +24,11 @@ class ReadableLog(Protocol):
     def read(self, policy: str, after: int = 0, before: int | None = None) -> Iterator[Entry]:
         """A deployment's entries in order, with after < seq < before."""
 
+    def sealed_of(
+        self, policy: str, after: int, last: int | None = None
+    ) -> Iterator[tuple[Entry, bytes]]:
+        """A deployment's entries with their seals, with after < seq ≤ last."""
+
     def about(self, policy: str, step: int) -> list[Entry]:
         """The entries about a decision, in order."""
 
@@ -63,8 +68,8 @@ class Log(ReadableLog, Protocol):
     def leases(self) -> Ownership | None:
         """Which policies this service owns; None if it has the log to itself."""
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
-        """Give entry ``seq`` another body and add ``erased``, which attests that: both or neither.
+    def erase(self, bodies: Sequence[tuple[int, bytes]], erased: Entry) -> int:
+        """Give these entries other bodies and add ``erased``, which attests that: all or nothing.
 
         The policy's snapshots are removed, since they may hold what was erased. The number of the
         added entry is returned.

@@ -38,7 +38,7 @@ _ADDED = (
     "%b::float8[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::bytea[], NULL, NULL"
 )
 _APPEND = f"CALL append_entries({_ADDED})"
-_ERASE = f"CALL erase_entry(%b::bigint, %b, {_ADDED})"
+_ERASE = f"CALL erase_entries(%b::bigint[], %b::bytea[], {_ADDED})"
 
 
 class PostgresLog(PostgresReader):
@@ -108,9 +108,10 @@ class PostgresLog(PostgresReader):
         """Add entries in one transaction; the number of the first."""
         return self._write(_APPEND, (), entries) - len(entries) + 1
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
-        """Replace a body; its old version goes when PostgreSQL vacuums the table."""
-        return self._write(_ERASE, (seq, body), [erased])
+    def erase(self, bodies: Sequence[tuple[int, bytes]], erased: Entry) -> int:
+        """Replace bodies; their old versions go when PostgreSQL vacuums the table."""
+        numbers, contents = map(list, zip(*bodies, strict=True))
+        return self._write(_ERASE, (numbers, contents), [erased])
 
     def _write(self, call: str, values: tuple[Any, ...], entries: Sequence[Entry]) -> int:
         """Call a procedure that adds entries at the log's end; the last one's number."""

@@ -171,5 +171,24 @@ CREATE TABLE sessions (
     used timestamptz NOT NULL
 );
 """
+# An erasure changes all entries that follow from what it removes.
+_THE_ERASURES = """
+CREATE PROCEDURE erase_entries(
+    erased bigint[], new_bodies bytea[], owned text[], epochs bigint[],
+    times float8[], policies text[], kinds text[], steps bigint[], keys text[], bodies bytea[],
+    OUT last_seq bigint, OUT last_seal bytea
+) LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT * INTO last_seq, last_seal
+        FROM add_entries(owned, epochs, times, policies, kinds, steps, keys, bodies);
+    PERFORM set_config('greedyfirst.erasing', 'yes', true);
+    UPDATE entries SET body = left_over.body
+        FROM unnest(erased, new_bodies) AS left_over (seq, body)
+        WHERE entries.seq = left_over.seq;
+    PERFORM set_config('greedyfirst.erasing', 'no', true);
+    DELETE FROM snapshots WHERE policy = ANY (policies);
+    COMMIT;
+END $$;
+"""
 #: From an empty schema to this release's, one after the other.
-MIGRATIONS = (_THE_LOG, _THE_LEASES, _THE_WRITES, _THE_SESSIONS)
+MIGRATIONS = (_THE_LOG, _THE_LEASES, _THE_WRITES, _THE_SESSIONS, _THE_ERASURES)

@@ -51,6 +51,8 @@ _CACHE_KB = 64_000
 _PAGES_IN_WAL = 16_000
 _PASSIVE = apsw.SQLITE_CHECKPOINT_PASSIVE
 _TRUNCATE = apsw.SQLITE_CHECKPOINT_TRUNCATE
+#: SQLite's own limit is a billion bytes.
+_LARGEST_BLOB = 900_000_000
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -87,6 +89,8 @@ class SqliteLog(SqliteReader):
         self._pages_in_wal = self._pages_before = 0
         #: Whether the write-ahead log has begun anew, without a token yet.
         self._anew = False
+        #: Whether the pages that were free at the opening have been overwritten.
+        self._overwritten = False
         self._aside = ThreadPoolExecutor(1, "checkpoint")
         self._copying: Future[Any] | None = None
         self._connections: list[apsw.Connection] = []
@@ -120,6 +124,7 @@ class SqliteLog(SqliteReader):
             raise LogFailedError(f"{path} is on a disk without shared memory; take another")
         connection.pragma("synchronous", "FULL")
         connection.pragma("cache_size", -_CACHE_KB)
+        connection.pragma("secure_delete", True)  # snapshots that are dropped may hold rows
         return connection
 
     def _prepare(self) -> None:
@@ -242,29 +247,38 @@ class SqliteLog(SqliteReader):
             raise translated(self.path, error) from error
         return entries[0].seq
 
-    def erase(self, seq: int, body: bytes, erased: Entry) -> int:
-        """Replace a body for good: freed pages are overwritten, the write-ahead log is emptied."""
+    def erase(self, bodies: Sequence[tuple[int, bytes]], erased: Entry) -> int:
+        """Replace bodies for good: freed pages are overwritten, the write-ahead log is emptied."""
         last = seal(self._head.seal, erased)
         if self._copying is not None:  # two checkpoints at once would be one too many
             with suppress(apsw.BusyError):
                 self._copying.result()
             self._copying = None
         with disk(self.path):
-            self._writer.pragma("secure_delete", True)
             with self._writer:
-                self._writer.execute(
+                self._writer.executemany(
                     "REPLACE INTO entries SELECT seq, at, policy, kind, step, key, ?, seal "
                     "FROM entries WHERE seq = ?",  # which no trigger sees, unlike an UPDATE
-                    (body, seq),
+                    [(body, seq) for seq, body in bodies],
                 )
                 self._writer.execute("DELETE FROM snapshots WHERE policy = ?", (erased.policy,))
                 self._insert([(*erased, last)])
+                self._overwrite_free_pages()
             self._check_files()
             self._head = Head(erased.seq, last)
             with suppress(apsw.BusyError):  # another program reads: at the next start then
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 self._pages_in_wal = 0
         return erased.seq
+
+    def _overwrite_free_pages(self) -> None:
+        """Use all free pages once: those that older releases freed still have what was in them."""
+        free = self._writer.pragma("freelist_count") * self._writer.pragma("page_size")
+        if free and not self._overwritten:
+            put = "INSERT INTO snapshots VALUES ('', 0, zeroblob(?))"
+            self._writer.execute(put, (min(free, _LARGEST_BLOB),))
+            self._writer.execute("DELETE FROM snapshots WHERE policy = ''")
+        self._overwritten = True
 
     def _insert(self, rows: list[tuple[Any, ...]]) -> None:
         """One statement for all rows: the thread that writes then needs Python only once."""

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from greedyfirst.service.errors import DamagedLogError
 from greedyfirst.service.log.entries import (
     GENESIS,
+    Digest,
     Entry,
     Head,
-    erasure,
+    hash_of,
     kind_of,
     seal,
     step_of,
 )
-from greedyfirst.service.log.events import DAILY, Decided
+from greedyfirst.service.log.events import DAILY, Alarmed, Decided, Erased, Fed, Reduced
 
 if TYPE_CHECKING:
     from greedyfirst.service.log.key_tables import AccessKey, KeyTables
@@ -98,9 +100,21 @@ class TableReader(ABC):
 
     def sealed(self, after: int = 0, advance: Advance = silently) -> Iterator[tuple[Entry, bytes]]:
         """All entries after that number with their seals, a few hundred at a time."""
+        return self._sealed("", (), after, advance)
+
+    def sealed_of(
+        self, policy: str, after: int, last: int | None = None
+    ) -> Iterator[tuple[Entry, bytes]]:
+        """A deployment's entries with their seals, with after < seq ≤ last."""
+        return self._sealed("policy = ? AND seq <= ? AND ", (policy, last or _END), after, silently)
+
+    def _sealed(
+        self, those: str, values: tuple[object, ...], after: int, advance: Advance
+    ) -> Iterator[tuple[Entry, bytes]]:
         while found := self.rows(
-            f"SELECT {_COLUMNS}, seal FROM entries WHERE seq > ? ORDER BY seq LIMIT {_AT_ONCE}",
-            (after,),
+            f"SELECT {_COLUMNS}, seal FROM entries WHERE {those}seq > ? "
+            f"ORDER BY seq LIMIT {_AT_ONCE}",
+            (*values, after),
             long=True,
         ):
             yield from ((Entry(*row[:-1]), row[-1]) for row in found)
@@ -204,30 +218,63 @@ class TableReader(ABC):
         expected = max(last - length, 0)
         before = self.head_at(expected)
         last_seal = None if before is None else before.seal
+        #: By policy and the decision that was erased: the entries that this left so.
+        left_over: dict[tuple[str, int], set[int]] = {}
         for entry, kept in self.sealed(expected, advance):
             expected += 1
             if entry.seq != expected or last_seal is None:
                 raise DamagedLogError(f"{self.name} lacks entry {expected}; put back a copy of it")
             last_seal = seal(last_seal, entry)
-            if last_seal != kept and self._is_erased(entry, kept):
+            if last_seal != kept and self._is_attested(entry, kept, left_over):
                 last_seal = kept
-            if last_seal != kept:
+            if last_seal != kept or entry.key == "":  # whose seal is that of no key
                 raise DamagedLogError(
                     f"entry {entry.seq} of {self.name} was changed; put back a copy"
                 )
         return Head(expected, GENESIS if last_seal is None else last_seal)
 
-    def _is_erased(self, entry: Entry, kept: bytes) -> bool:
+    def _is_attested(
+        self, entry: Entry, kept: bytes, left_over: dict[tuple[str, int], set[int]]
+    ) -> bool:
         """Whether a later entry attests that this one's body is what an erasure left of it."""
-        found: list[Any] = self.rows(
-            "SELECT body FROM entries WHERE policy = ? AND step = ? AND kind = 'erased'",
-            (entry.policy, entry.step),
-        )
-        attested = [(event.seq, event.seal, event.body) for event in map(erasure, found)]
-        if (entry.seq, kept.hex(), hashlib.sha256(entry.body).hexdigest()) not in attested:
+        event = entry.event
+        if isinstance(event, Decided) and event.erased:
+            erased = self._erasure_of(entry)
+            attested = erased and (erased.seq, erased.seal, erased.body)
+            return (entry.seq, kept.hex(), hash_of(entry.body)) == attested
+        if not isinstance(event, (Decided, Alarmed, Fed)) or event.reduced is None:
             return False
-        decided = entry.event
-        return isinstance(decided, Decided) and decided.erased
+        cause = entry.policy, event.reduced
+        if cause not in left_over:
+            left_over[cause] = self._left_over(*cause)
+        return entry.seq in left_over[cause]
+
+    def _erasure_of(self, entry: Entry) -> Erased | None:
+        """The event of the erasure of the decision that an entry is about."""
+        about = self._select("policy = ? AND step = ?", (entry.policy, entry.step))
+        return next((each.event for each in about if isinstance(each.event, Erased)), None)
+
+    def _left_over(self, policy: str, step: int) -> set[int]:
+        """The entries that an erasure reduced, of which all are what it left."""
+        kept: defaultdict[str, set[int]] = defaultdict(set)
+        for each in self._select("policy = ? AND step = ?", (policy, step)):
+            event = each.event
+            if not isinstance(event, Reduced):
+                continue
+            digest = Digest()
+            for entry, kept_seal in self.sealed_of(policy, event.first - 1, event.last):
+                left = entry.event
+                if getattr(left, "reduced", None) != step:
+                    continue
+                body = hash_of(entry.body)
+                if isinstance(left, Decided) and left.erased:  # after it was reduced
+                    erased = self._erasure_of(entry)
+                    body = (erased and erased.before) or body
+                digest.add(entry.seq, kept_seal, body)
+                kept[event.digest].add(entry.seq)
+            if str(digest) != event.digest:
+                kept.pop(event.digest, None)
+        return set().union(*kept.values())
 
 
 def sealed_snapshot(policy: str, seq: int, content: bytes) -> bytes:

@@ -108,6 +108,8 @@ def _apply(deployment: Deployment, log: ReadableLog, entry: Entry) -> None:
                 alarms.close(deployment, event, at)
             case events.SchemaChanged() | events.RewardCorrected() | events.Erased():
                 _amend(deployment, log, entry, event)
+            case events.Reduced():  # entries say of themselves what they lack
+                pass
             case events.WaitsMoved():
                 deployment.pending.move(event.seconds)
             case events.Restored():
@@ -134,15 +136,27 @@ def _decide_again(deployment: Deployment, decided: Decided, at: float) -> None:
         erasure.pass_over(deployment, decided, at)
         return
     made = deployment.decide(decided.context, decided.eligible_arms, at)
-    deployment.mismatches += _as_logged(made.answer, decided.answer) != decided.answer
+    deployment.mismatches += _as_logged(made.answer, decided) != decided.answer
 
 
-def _as_logged(made: Decision, logged: Decision) -> Decision:
+def _as_logged(made: Decision, decided: Decided) -> Decision:
     """A decision made again, with the logged propensities if they are those.
 
     Older releases had none, and processors differ in the last digits of an integral. Nor did they
-    say by how much scores were raised.
+    say by how much scores were raised. What an erasure removed that never came to its end is not
+    compared.
     """
+    logged = decided.answer
+    if decided.reduced is not None:
+        return replace(
+            made,
+            expected_rewards=logged.expected_rewards,
+            contributions=logged.contributions,
+            explored_arms=logged.explored_arms,
+            raised_by=logged.raised_by,
+            propensity=logged.propensity,
+            propensities=logged.propensities,
+        )
     known, found = logged.propensity, made.propensity or 0.0
     if known is None or abs(known - found) <= SAME_PROPENSITY:
         made = replace(made, propensity=known)
@@ -187,7 +201,7 @@ def recompute(log: ReadableLog, entry: Entry) -> tuple[Decision, Decision]:
             "whose features were erased later"
         )
     again = before.decide(decided.context, decided.eligible_arms, entry.at)
-    return decided.answer, _as_logged(again.answer, decided.answer)
+    return decided.answer, _as_logged(again.answer, decided)
 
 
 class Recomputed(NamedTuple):
