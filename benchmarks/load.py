@@ -1,6 +1,6 @@
 """The load of `service.py`, in a process of its own: decisions over kept connections.
 
-python benchmarks/load.py PORT CONNECTIONS FEATURES SECONDS RATE [rewards]
+python benchmarks/load.py PORT[,PORT…] CONNECTIONS FEATURES SECONDS RATE [rewards]
 
 Requests are made before the clock starts, apart from their keys, and answers are only counted, so
 that one core asks for more than a server on another can answer. Prints, as JSON, the decisions per
@@ -19,7 +19,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import cycle, islice
 from random import getrandbits
 from typing import NoReturn
 
@@ -94,6 +94,8 @@ class Connection(asyncio.Protocol):
         self._received = b""
         self.due = 0.0
         self.rewarding = False
+        #: Decisions that it got.
+        self.answers = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: asyncio.Transport = transport  # type: ignore[assignment]
@@ -128,12 +130,12 @@ class Load:
         self._idle: list[Connection] = []
         self._late: deque[float] = deque()
 
-    async def run(self, port: int, n_connections: int) -> None:
-        """Until the time is over."""
+    async def run(self, ports: list[int], n_connections: int) -> None:
+        """Until the time is over; several ports in turns."""
         loop = asyncio.get_running_loop()
         opened = [
             (await loop.create_connection(lambda: Connection(self), "127.0.0.1", port))[1]
-            for _ in range(n_connections)
+            for _, port in zip(range(n_connections), cycle(ports), strict=False)
         ]
         gc.freeze()
         watching = asyncio.create_task(self.host.run())
@@ -146,6 +148,7 @@ class Load:
                 self._ask(connection, time.perf_counter())
             await asyncio.sleep(self._seconds)
         self.over = True
+        self.answers = [connection.answers for connection in opened]
         await asyncio.sleep(0.3)
         watching.cancel()
         for connection in opened:
@@ -175,6 +178,7 @@ class Load:
         if not connection.rewarding:
             self.due.append(connection.due)
             self.latencies.append(now - connection.due)
+            connection.answers += 1
             if self._rewards:
                 connection.rewarding = True
                 connection.transport.write(self._requests.reward(answer))
@@ -188,13 +192,15 @@ class Load:
 
 
 def main() -> None:
-    port, n_connections, n_features = (int(word) for word in sys.argv[1:4])
+    ports = [int(word) for word in sys.argv[1].split(",")]
+    n_connections, n_features = (int(word) for word in sys.argv[2:4])
     seconds, rate = float(sys.argv[4]), float(sys.argv[5])
     load = Load(n_features, seconds, rate, rewards="rewards" in sys.argv[6:])
-    uvloop.run(load.run(port, n_connections))
+    uvloop.run(load.run(ports, n_connections))
     latencies = 1000.0 * np.array(load.latencies)
     calm = load.host.undisturbed(np.array(load.due))
     measured = {"per_second": len(latencies) / seconds, "calm": calm.mean()}
+    measured |= {"fewest": min(load.answers), "most": max(load.answers)}
     for name, some in (("", latencies), ("calm_", latencies[calm])):
         for share in (50, 99, 100):
             measured[f"{name}p{share}"] = np.percentile(some, share) if len(some) else math.nan

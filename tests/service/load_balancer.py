@@ -1,15 +1,19 @@
-"""Several services on one PostgreSQL in this process, and a person's browser before them."""
+"""Several services on one PostgreSQL: in this process, behind a browser, or each in its own."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import httpx
 from dashboard_tools import POLICY, Page
+from served import CONTEXT
 
 from greedyfirst.service.http.access import Access, hashed
 from greedyfirst.service.http.application import make_application
@@ -21,6 +25,7 @@ from greedyfirst.service.log.postgres_database import PostgresUrl
 from greedyfirst.service.log.postgres_log import PostgresLog
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.clock import Clock
+from support.service_process import free_port
 
 #: The name by which people know the service, whichever of them answers.
 NAME = "trial"
@@ -38,7 +43,7 @@ class Member:
             lambda: PostgresLog(url, address=address), clock=Clock(wall, time.monotonic)
         )
         self.access = Access(lambda: all_keys(url), sessions=sessions_of(url))
-        self.peers = Peers(self.service)
+        self.peers = Peers(self.service, b"secret")
         self.app = make_application(
             self.service,
             access=self.access,
@@ -106,6 +111,49 @@ class Browser:
     async def close(self) -> None:
         """Close it."""
         await self._client.aclose()
+
+
+class Service:
+    """A process, and a client of it."""
+
+    def __init__(self, url: str, *options: str) -> None:
+        port = free_port()
+        words = [sys.executable, "-m", "greedyfirst", "serve", "--db", url, "--port", str(port)]
+        # A file takes all that it says; a pipe that nobody reads would keep it in the end.
+        self._lines = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [*words, *options], stdout=self._lines, stderr=subprocess.STDOUT, text=True
+        )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+        self.said = ""
+
+    def wait(self) -> None:
+        """Until it is ready."""
+        for _ in range(600):
+            assert self.process.poll() is None
+            with suppress(httpx.HTTPError):
+                if self.client.get("/readyz").status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("not ready")
+
+    def end(self) -> int:
+        """End it in good order; its exit status."""
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(30)
+        if not self._lines.closed:
+            self._lines.seek(0)
+            self.said += self._lines.read()
+            self._lines.close()
+        return self.process.returncode
+
+    def decide(self, key: str) -> httpx.Response:
+        """A decision, once per key."""
+        headers = {"Idempotency-Key": key}
+        body = {"context": CONTEXT}
+        return self.client.post("/v1/policies/dose/decisions", json=body, headers=headers)
 
 
 Life = Callable[[dict[str, Member], Browser], Awaitable[None]]

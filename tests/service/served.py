@@ -64,7 +64,7 @@ def running(
     """A client of a service on this log, which is stopped in good order at the end."""
     service = DecisionService(lambda: log_at(path, vfs), clock=service_clock(clock))
     if not isinstance(path, Path):
-        options.setdefault("peers", Peers(service))
+        options.setdefault("peers", Peers(service, b"secret"))
     app = make_application(service, access=options.pop("access", Access(list)), **options)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client

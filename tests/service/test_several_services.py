@@ -4,59 +4,18 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 
-import httpx
 import pytest
 from dashboard_tools import Page
-from served import CONTEXT, SPECIFICATION
+from load_balancer import Service
+from served import SPECIFICATION
 
 from greedyfirst.service.http.access import hashed
 from greedyfirst.service.log.access_keys import AccessKey, add_key
 from greedyfirst.service.log.postgres_database import PostgresUrl
 from support.postgres_server import PASSWORD, PostgresServer
-from support.service_process import free_port
-
-
-class Service:
-    """A process, and a client of it."""
-
-    def __init__(self, url: str, *options: str) -> None:
-        port = free_port()
-        words = [sys.executable, "-m", "greedyfirst", "serve", "--db", url, "--port", str(port)]
-        self.process = subprocess.Popen(
-            [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
-        self.said = ""
-
-    def wait(self) -> None:
-        """Until it is ready."""
-        for _ in range(600):
-            assert self.process.poll() is None
-            with suppress(httpx.HTTPError):
-                if self.client.get("/readyz").status_code == 200:
-                    return
-            time.sleep(0.1)
-        raise AssertionError("not ready")
-
-    def end(self) -> int:
-        """End it in good order; its exit status."""
-        self.client.close()
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.said += self.process.communicate(timeout=30)[0]
-        return self.process.returncode
-
-    def decide(self, key: str) -> httpx.Response:
-        """A decision, once per key."""
-        headers = {"Idempotency-Key": key}
-        body = {"context": CONTEXT}
-        return self.client.post("/v1/policies/dose/decisions", json=body, headers=headers)
 
 
 @pytest.fixture

@@ -30,6 +30,10 @@ class StoppedWire:
                 threading.Thread(target=self._up, args=(client, server), daemon=True).start()
                 threading.Thread(target=self._down, args=(server, client), daemon=True).start()
 
+    def stall(self) -> None:
+        """Let nothing through any more, in either direction, and close nothing."""
+        self.stopped.set()
+
     def _up(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while sent := client.recv(1 << 20):

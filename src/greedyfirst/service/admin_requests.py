@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,14 +90,13 @@ class AdminRequests:
     async def administer(self, name: str, action: administration.Action, key: str | None) -> None:
         """Answer an alarm, change arms, import history; pause, resume or close."""
         service = self._service
-        journal, deployment = service.working(), service.found(name)
-        at = service.expire(journal, deployment)
-        known = journal.sent_before(name, key, lambda event: administration.is_same(event, action))
-        if known is None:
-            with journal.changing():
-                settled = administration.settled(deployment, action)
-                caused = administration.apply(deployment, settled, at)
-                service.record_events(journal, deployment, at, [settled, *caused], key)
+        async with service.asked(name, key=key) as (journal, deployment, at):
+            is_same = partial(administration.is_same, asked=action)
+            if journal.sent_before(name, key, is_same) is None:
+                with journal.changing():
+                    settled = administration.settled(deployment, action)
+                    caused = administration.apply(deployment, settled, at)
+                    service.record_events(journal, deployment, at, [settled, *caused], key)
         await journal.durable()
 
     async def change_schema(
@@ -104,16 +104,15 @@ class AdminRequests:
     ) -> int:
         """Change the features and learn everything again; the schema's new version."""
         service = self._service
-        journal, deployment = service.working(), service.found(name)
-        service.expire(journal, deployment)
-        administration.check_open(deployment)
-        changed = relearning.change(deployment, schema, backfill, who, why)
-        if changed is not None and relearning.is_cause(deployment, changed):
-            await self._relearn(journal, deployment, changed)
-        elif changed is not None:
-            with journal.changing():
-                relearning.change_ranges(deployment, changed)
-                service.record_events(journal, deployment, service.now(), [changed])
+        async with service.asked(name) as (journal, deployment, _):
+            administration.check_open(deployment)
+            changed = relearning.change(deployment, schema, backfill, who, why)
+            if changed is not None and relearning.is_cause(deployment, changed):
+                await self._relearn(journal, deployment, changed)
+            elif changed is not None:
+                with journal.changing():
+                    relearning.change_ranges(deployment, changed)
+                    service.record_events(journal, deployment, service.now(), [changed])
         await service.durable()
         return deployment.schema_version
 
@@ -128,47 +127,44 @@ class AdminRequests:
     ) -> None:
         """Correct a reward, confirm one that was held, or with None declare it void."""
         service = self._service
-        journal = service.working()
+        service.working()
         name, step = service.parsed(decision_id)
-        deployment = service.found(name)
-        at = service.expire(journal, deployment)
-        known = journal.sent_before(
-            name, key, lambda event: corrections.is_same(event, step, part, value, who, why)
-        )
-        if known is not None:
-            await journal.durable()
-            return
-        event = corrections.correction(deployment, step, part, value, who, why)
-        if relearning.is_cause(deployment, event):
-            await self._relearn(journal, deployment, event, key)
-        else:
-            with journal.changing():
-                caused = corrections.apply(deployment, event, at)
-                service.record_events(journal, deployment, at, [event, *caused], key)
+        async with service.asked(name, steps=[step], key=key) as (journal, deployment, at):
+            known = journal.sent_before(
+                name, key, lambda event: corrections.is_same(event, step, part, value, who, why)
+            )
+            if known is None:
+                event = corrections.correction(deployment, step, part, value, who, why)
+                if relearning.is_cause(deployment, event):
+                    await self._relearn(journal, deployment, event, key)
+                else:
+                    with journal.changing():
+                        caused = corrections.apply(deployment, event, at)
+                        service.record_events(journal, deployment, at, [event, *caused], key)
         await service.durable()
 
     async def erase(self, decision_id: str, who: str, why: str) -> None:
         """Erase a person's features from a decision; what it taught is learned no more."""
         service = self._service
-        journal = service.working()
-        name, _ = service.parsed(decision_id)
-        deployment = service.found(name)
-        service.decision(decision_id)  # there must be one
-        service.expire(journal, deployment)
-        await journal.durable()
-        about = service.decision(decision_id)
-        written = service.log.head_at(about[0].seq)
+        await service.decision(decision_id)  # there must be one
+        await service.durable()
+        (decided, *_) = await service.decision(decision_id)
+        written = await service.read(service.log.head_at, decided.seq)
         assert written is not None  # since it is on disk
-        deployment = service.found(name)
-        event, body = erasure.erasure(deployment, about, written.seal, who, why)
-        erases = [(about[0].seq, body)]
-        if relearning.is_cause(deployment, event) or erasure.learned_spans(deployment, about):
-            await self._relearn(journal, deployment, event, erases=erases)
-        else:
-            with journal.changing():
-                erasure.book(deployment, event)
-                service.record_events(journal, deployment, service.now(), [event], erases=erases)
-                journal.keep(name, save(deployment))
+        name, step = service.parsed(decision_id)
+        async with service.asked(name, steps=[step]) as (journal, deployment, _):
+            about = journal.about(name, step)
+            event, body = erasure.erasure(deployment, about, written.seal, who, why)
+            erases = [(about[0].seq, body)]
+            if relearning.is_cause(deployment, event) or erasure.learned_spans(deployment, about):
+                await self._relearn(journal, deployment, event, erases=erases)
+            else:
+                with journal.changing():
+                    erasure.book(deployment, event)
+                    service.record_events(
+                        journal, deployment, service.now(), [event], erases=erases
+                    )
+                    journal.keep(name, save(deployment))
         await service.durable()
 
     async def _relearn(

@@ -52,15 +52,15 @@ class ReadRequests:
                 deployment.report = await self._service.workers.run("report", making)
         return deployment
 
-    def decision_view(self, decision_id: str) -> DecisionView:
+    async def decision_view(self, decision_id: str) -> DecisionView:
         """A decision and what came of it."""
-        about = self._service.decision(decision_id)
+        about = await self._service.decision(decision_id)
         summed = self._service.found(about[0].policy).specification.rewards == "sum"
         return decision_view(about, summed=summed)
 
     async def intervals(self, decision_id: str) -> DecisionIntervals:
         """What is expected today in a decision's context, and how surely."""
-        view = self.decision_view(decision_id)
+        view = await self.decision_view(decision_id)
         deployment = self._service.found(view.answer.policy)
         return await self._asked(deployment, effects.decision_intervals(deployment, view))
 
@@ -80,7 +80,9 @@ class ReadRequests:
         """Decisions, rewards and effects by the levels of a category, from the log."""
         service = self._service
         await service.durable()
-        asked = question(service.deployment(name), by, service.log.last()[0])
+        service.deployment(name)
+        last, _ = await service.read(service.log.last)
+        asked = question(service.deployment(name), by, last)
         return await service.workers.run("report", subgroups, service.log, asked)
 
     async def _asked(self, deployment: Deployment, made: Callable[[Agent], T]) -> T:
@@ -90,21 +92,22 @@ class ReadRequests:
         copied = deployment.agent.copied()
         return await self._service.workers.run("report", lambda: made(Agent.from_bytes(copied())))
 
-    def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
+    async def audit(self, name: str, before: int | None, limit: int) -> list[Entry]:
         """What people and the diversity test did, newest first."""
-        log = self._service.log
-        self._service.found(name)
-        return log.audit(name, before, limit)
+        service = self._service
+        service.deployment(name)
+        return await service.read(service.log.audit, name, before, limit)
 
-    def audit_of_service(self, before: int | None, limit: int) -> list[Entry]:
+    async def audit_of_service(self, before: int | None, limit: int) -> list[Entry]:
         """What happened with keys and backups, newest first."""
-        return self._service.log.audit(events.SERVICE, before, limit)
+        service = self._service
+        return await service.read(service.log.audit, events.SERVICE, before, limit)
 
     async def recompute(self, decision_id: str) -> tuple[Decision, Decision]:
         """A decision as it was logged, and as the state of that time gives it."""
         service = self._service
         await service.durable()
-        entry = service.decision(decision_id)[0]
+        (entry, *_) = await service.decision(decision_id)
         return await service.workers.run("recompute", restoring.recompute, service.log, entry)
 
     async def export(self, name: str, file: IO[bytes]) -> None:

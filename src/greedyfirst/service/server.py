@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from signal import SIGINT, SIGTERM, raise_signal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -44,7 +44,9 @@ if TYPE_CHECKING:  # they need what only PostgreSQL's extra installs
 #: end, within so many seconds.
 MOST_CONNECTIONS, IDLE_SECONDS = 4096, 30
 #: Seconds that requests under way have to end once the service is to stop.
-_LONGEST_STOP = 10.0
+_LONGEST_STOP = 6.0
+#: Seconds that they have while other services cannot take the policies yet.
+_LEAVING = 1.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -126,6 +128,7 @@ def serve(
     if not access.in_use and (access.keys or had_keys):
         _log.warning("no key is in use, and nobody may do anything without one: %s", add_one)
     service = DecisionService(lambda: open_log(place, address=address), longest_pause=longest_pause)
+    peers = None if isinstance(place, Path) else _peers(service, sessions.form_secret)
     app = make_application(
         service,
         access=access,
@@ -136,19 +139,21 @@ def serve(
         access_log=access_log,
         connections=partial(open_connections, port),
         anchors=anchors,
-        peers=None if isinstance(place, Path) else _peers(service),
+        peers=peers,
     )
     # Requests make many objects that die with them: look for cycles less often than usual.
     gc.set_threshold(20_000, 20, 20)
     # The matrices here are small: threads of BLAS would only keep requests from the processors.
     with threadpool_limits(1, "blas"):
-        uvloop.run(_run(service, app, host, port, connections, ready))
+        uvloop.run(_run(service, app, host, port, connections, ready, peers))
+    if peers is not None and peers.wrong_address is not None:
+        raise ValueError(peers.wrong_address)
 
 
-def _peers(service: DecisionService) -> Peers:
+def _peers(service: DecisionService, secret: bytes) -> Peers:
     from greedyfirst.service.http.peers import Peers
 
-    return Peers(service)
+    return Peers(service, secret)
 
 
 def _check_anchors(place: Path | PostgresUrl, anchors: AnchorFile) -> None:
@@ -187,13 +192,19 @@ async def _run(
     port: int,
     connections: int,
     ready: Callable[[], None] | None,
+    peers: Peers | None,
 ) -> None:
+    looking: asyncio.Task[None] | None = None
     await service.start()  # before the server, so that what is wrong with the log is told
     try:
         if ready is not None:
             ready()
-        await listen(app, host, port, connections)
+        if peers is not None:
+            looking = asyncio.create_task(peers.find_itself(partial(raise_signal, SIGTERM)))
+        await listen(app, host, port, connections, service.leave)
     finally:
+        if looking is not None:
+            looking.cancel()
         await service.stop()
 
 
@@ -209,11 +220,17 @@ def _give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
         task.cancel()
 
 
-async def listen(app: Any, host: str, port: int, connections: int = MOST_CONNECTIONS) -> None:
+async def listen(
+    app: Any,
+    host: str,
+    port: int,
+    connections: int = MOST_CONNECTIONS,
+    leave: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> None:
     """Serve an application until SIGINT or SIGTERM.
 
-    Requests under way are met first, but not waited for longer than ten seconds: a client may have
-    sent half of one and then nothing more.
+    Requests under way are met first, but not waited for longer than six seconds: a client may have
+    sent half of one and then nothing more. ``leave`` is called before, after one second.
     """
     in_flight = RequestsInFlight(app)
     most = allowed(connections)
@@ -231,15 +248,18 @@ async def listen(app: Any, host: str, port: int, connections: int = MOST_CONNECT
         log_level=LogLevels.error,
     )
     loop = asyncio.get_running_loop()
+    leaving: list[asyncio.Task[None]] = []
     serving = asyncio.ensure_future(server.serve())
 
     def stop() -> None:
         server.stop()
+        if leave is not None:
+            loop.call_later(_LEAVING, lambda: leaving.append(loop.create_task(leave())))
         loop.call_later(0.9 * _LONGEST_STOP, _give_up, in_flight.tasks)
         # Where only half of the headers have come there is no task: leave the server.
         loop.call_later(_LONGEST_STOP, serving.cancel)
 
-    for ending in (signal.SIGINT, signal.SIGTERM):
+    for ending in (SIGINT, SIGTERM):
         loop.add_signal_handler(ending, stop)
     with suppress(asyncio.CancelledError), Connections(port, most, in_flight.peers):
         await serving

@@ -7,12 +7,13 @@ changes the state, adds its events to the journal, and is answered when they are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from greedyfirst.service.admin_requests import AdminRequests
+from greedyfirst.service.asked import Asked, Ready, end_waits
 from greedyfirst.service.errors import ConflictError, NotFoundError, UnavailableError
 from greedyfirst.service.log import events
 from greedyfirst.service.log.entries import Entry, Head, same_context
@@ -28,6 +29,7 @@ from greedyfirst.service.state.snapshots import save
 from greedyfirst.service.state.timekeeping import LONGEST_PAUSE, Timekeeping
 from greedyfirst.service.workers import Workers
 
+T = TypeVar("T")
 SNAPSHOT_EVERY = 5000
 _BYTES_PER_ENTRY = 1000
 _STEP = re.compile(r"([1-9][0-9]{0,17})(-[0-9a-f]{6})?", re.ASCII)
@@ -71,17 +73,22 @@ class DecisionService:
         """Open the log, restore every deployment, and begin to look after them."""
         await self.running.start(self.timekeeping.opened, self._look_after)
 
+    async def leave(self) -> None:
+        """Write what is left, with a snapshot of each deployment; others may take the policies."""
+        await self.running.leave()
+
     async def stop(self) -> None:
-        """Write what is left, with a snapshot of each deployment, and close the log."""
+        """Leave, and close the log."""
         await self.running.stop()
         self.workers.close()
 
-    def _look_after(self, journal: Journal) -> None:
+    async def _look_after(self, journal: Journal) -> None:
         """Every second: look at the clock, and end waits that are over."""
         self.timekeeping.look(journal)
         for name, deployment in list(self.deployments.items()):
             if name not in self.busy and self.running.owns(name):
-                self.expire(journal, deployment)
+                with suppress(UnavailableError):  # it is being made ready, or opened again
+                    await end_waits(self, journal, deployment)
 
     # ---------------------------------------------------------------- common to all requests
 
@@ -122,7 +129,9 @@ class DecisionService:
 
     def warnings(self) -> list[str]:
         """What a person should look at although requests can be answered; no names in it."""
+        leases = self.running.leases
         found = [] if self.clock_question is None else [self.clock_question]
+        found += [] if leases is None else leases.warnings
         differing = sum(1 for each in self.deployments.values() if each.mismatches)
         if differing:
             policies = "1 policy has" if differing == 1 else f"{differing} policies have"
@@ -174,12 +183,27 @@ class DecisionService:
         finally:
             self.busy.discard(name)
 
-    def expire(self, journal: Journal, deployment: Deployment) -> float:
-        """End a deployment's waits that are over; the time now."""
+    def asked(
+        self, name: str, *, steps: Sequence[int] = (), key: str | None = None
+    ) -> AbstractAsyncContextManager[Ready]:
+        """What a request to a policy works with, once its overdue waits have ended.
+
+        What it asks the log about decisions, by number, or a key is read before, where that takes
+        more than a look at the disk.
+        """
+        journal, deployment = self.working(), self.found(name)
+        if not journal.log.remote:
+            return nullcontext((journal, deployment, self.expire(journal, deployment)))
+        return Asked(self, journal, deployment, steps, key)
+
+    def expire(
+        self, journal: Journal, deployment: Deployment, steps: Collection[int] | None = None
+    ) -> float:
+        """End a deployment's waits that are over, or those among ``steps``; the time now."""
         at = self.now()
         if deployment.overdue(at) and not self._clock.holds:
             with journal.changing():
-                self.record_events(journal, deployment, at, rewards.expire(deployment, at))
+                self.record_events(journal, deployment, at, rewards.expire(deployment, at, steps))
         return at
 
     def record_events(
@@ -218,6 +242,11 @@ class DecisionService:
             journal.add(event, at=self.now(), policy=events.SERVICE, key=key)
         return True
 
+    async def record_once(self, event: AnyEvent, key: str) -> bool:
+        """The same, where the key may be in the log."""
+        async with self.working().at_hand(events.SERVICE, key=key):
+            return self.record(event, key=key)
+
     async def durable(self) -> None:
         """Wait until everything done so far is on disk: no answer may tell of anything else."""
         await self.working().durable()
@@ -232,31 +261,29 @@ class DecisionService:
         key: str | None = None,
     ) -> Decision:
         """Choose an arm; the same key and body get the same answer."""
-        journal, deployment = self.working(), self.found(name)
-        at = self.expire(journal, deployment)
-        if key is not None:
-            eligible = None if eligible_arms is None else tuple(eligible_arms)
-            is_same = partial(_asked_the_same, context=context, eligible=eligible)
-            known = journal.sent_before(name, key, is_same)
-            if isinstance(known, Decided):
-                await journal.durable()
-                return known.answer
-        deployment.check_running()
-        with journal.changing():
-            decided = deployment.decide(context, eligible_arms, at)
-            self.record_events(journal, deployment, at, [decided], key)
+        async with self.asked(name, key=key) as (journal, deployment, at):
+            if key is not None:
+                eligible = None if eligible_arms is None else tuple(eligible_arms)
+                is_same = partial(_asked_the_same, context=context, eligible=eligible)
+                known = journal.sent_before(name, key, is_same)
+                if isinstance(known, Decided):
+                    await journal.durable()
+                    return known.answer
+            deployment.check_running()
+            with journal.changing():
+                decided = deployment.decide(context, eligible_arms, at)
+                self.record_events(journal, deployment, at, [decided], key)
         await journal.durable()
         return decided.answer
 
     async def reward(self, decision_id: str, value: float, part: str = "") -> rewards.Outcome:
         """Take the reward of a decision; what became of it."""
-        journal = self.working()
+        self.working()
         name, step = self.parsed(decision_id)
-        deployment = self.found(name)
-        at = self.expire(journal, deployment)
-        with journal.changing():
-            outcome, caused = rewards.reward(deployment, step, part, value, at)
-            self.record_events(journal, deployment, at, caused)
+        async with self.asked(name, steps=[step]) as (journal, deployment, at):
+            with journal.changing():
+                outcome, caused = rewards.reward(deployment, step, part, value, at)
+                self.record_events(journal, deployment, at, caused)
         await journal.durable()
         return outcome
 
@@ -290,10 +317,16 @@ class DecisionService:
         self.working()
         return self.found(name)
 
-    def decision(self, decision_id: str) -> list[Entry]:
+    async def read(self, read: Callable[..., T], *values: Any) -> T:
+        """What a read of the log gives; nobody else waits for it."""
+        return await self.working().ahead.run(read, *values)
+
+    async def decision(self, decision_id: str) -> list[Entry]:
         """Everything about a decision, in order."""
         journal = self.working()
-        about = journal.about(*self.parsed(decision_id))
+        name, step = self.parsed(decision_id)
+        async with journal.at_hand(name, steps=[step]):
+            about = journal.about(name, step)
         if not about:
             raise NotFoundError(f"there is no decision {decision_id!r}")
         return about

@@ -24,7 +24,7 @@ async def answered(url: PostgresUrl, method: str, status: int, *, ends: bool) ->
     """The status and ``Retry-After`` of an answer during which the lease ends, or not."""
     service = DecisionService(lambda: PostgresLog(url))
     await service.start()
-    peers = Peers(service)
+    peers = Peers(service, b"secret")
     sent: list[Any] = []
 
     async def application(scope: Any, receive: Any, send: Any) -> None:

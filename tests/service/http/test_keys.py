@@ -13,17 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from litestar.testing import TestClient
-from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide
+from served import CONTEXT, SPECIFICATION, Start, at_once, create, decide, running
 from typer.testing import CliRunner
 
 from greedyfirst.cli import app
+from greedyfirst.service.errors import LogFailedError
+from greedyfirst.service.http import access as access_of
 from greedyfirst.service.http.access import COOKIE, Access, hashed
 from greedyfirst.service.http.access_trail import AccessTrail
 from greedyfirst.service.http.key_watch import KeyWatch
+from greedyfirst.service.log import postgres_database
 from greedyfirst.service.log.access_keys import (
     AccessKey,
+    KeyReader,
     add_key,
     all_keys,
     ever_had_keys,
@@ -31,6 +36,8 @@ from greedyfirst.service.log.access_keys import (
     rotate_key,
 )
 from greedyfirst.service.log.events import Refused
+from greedyfirst.service.log.postgres_database import PostgresUrl
+from greedyfirst.service.log.postgres_log import PostgresLog
 from greedyfirst.service.log.sqlite_log import SqliteLog
 from support.service_process import service_process
 
@@ -325,7 +332,7 @@ def test_a_flood_makes_one_entry_a_minute() -> None:
         now[0] = float(second)
         for _ in range(100):
             trail.refused("10.0.0.1", "unknown key", None)
-        trail.flush()
+        asyncio.run(trail.flush())
     assert [event.count for event in recorded] == [1, 5999 + 1, 6000, 6000]
     assert all(isinstance(event, Refused) for event in recorded)
     recorded.clear()
@@ -407,3 +414,68 @@ def test_without_keys_everyone_may_do_everything_on_loopback(start: Start) -> No
         create(client)
         decide(client)
         assert "There never was a key" in client.get("/access").text
+
+
+# ---------------------------------------------------------------- a database that does not answer
+
+
+def until(client: TestClient[Any], path: str, status: int) -> Any:
+    """The answer of this status, which comes within seconds."""
+    headers = {"Authorization": "Bearer boss"}
+    end = time.monotonic() + 20
+    while (answer := client.get(path, headers=headers)).status_code != status:
+        assert time.monotonic() < end, answer.text
+        time.sleep(0.05)
+    return answer.json()
+
+
+def test_keys_that_cannot_be_read_for_long_let_nobody_in(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_of, "LONGEST_STALE", 2.5)
+    PostgresLog(url).close()
+    add_key(url, AccessKey("boss", "admin", hashed("boss")))
+    with (
+        running(url, time.time, access=Access(lambda: all_keys(url)), keys_in=url) as client,
+        psycopg.connect(url.conninfo, autocommit=True) as database,
+    ):
+        until(client, "/v1/policies", 200)
+        database.execute("ALTER TABLE greedyfirst.access_keys RENAME TO hidden")
+        refused = until(client, "/v1/policies", 503)
+        assert "the keys could not be read" in refused["detail"]
+        assert "the keys could not be read" in str(until(client, "/readyz", 503)["warnings"])
+        form = client.post("/sign-in", data={"key": "boss"}, headers={"Accept": "text/html"})
+        assert form.status_code in (403, 503)
+        assert client.get("/healthz").status_code == 200
+        database.execute("ALTER TABLE greedyfirst.hidden RENAME TO access_keys")
+        until(client, "/readyz", 200)
+        until(client, "/v1/policies", 200)
+
+
+def test_keys_are_read_on_one_connection_until_it_is_cut(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PostgresLog(url).close()
+    add_key(url, AccessKey("boss", "admin", hashed("boss")))
+    made: list[Any] = []
+    connect = postgres_database.connect
+
+    def counted(*args: Any, **options: Any) -> Any:
+        made.append(connect(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(postgres_database, "connect", counted)
+    reader = KeyReader(url)
+    for _ in range(5):
+        keys, changes = reader.look(0)
+        assert [key.name for key in keys] == ["boss"]
+        assert len(changes) == 1
+    assert len(made) == 1
+    with psycopg.connect(url.conninfo, autocommit=True) as database:
+        database.execute("SELECT pg_terminate_backend(%s)", (made[0].info.backend_pid,))
+    with pytest.raises(LogFailedError):
+        reader.look(0)
+    assert reader.look(1)[1] == []
+    assert len(made) == 2
+    reader.close()
+    assert made[1].closed

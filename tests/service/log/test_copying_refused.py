@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,15 +165,19 @@ def test_a_server_that_may_lose_commits_gets_no_copy(
     write(store)
     name = postgres.new_database()
     url = PostgresUrl.parse(postgres.url(name))
-    for setting, said in (
-        ("synchronous_commit = off", "synchronous_commit = off"),
-        ("default_transaction_read_only = on", "is read-only"),
-    ):
-        with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"ALTER DATABASE {name} SET {setting}")
-        assert said in refused("log", "copy", store.place, url)
-        with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"ALTER DATABASE {name} RESET ALL")
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        assert "is read-only" in refused("log", "copy", store.place, url)
+        connection.execute(f"ALTER DATABASE {name} RESET ALL")
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+        try:
+            time.sleep(0.5)
+            assert "fsync = off" in refused("log", "copy", store.place, url)
+        finally:
+            connection.execute("ALTER SYSTEM RESET fsync")
+            connection.execute("SELECT pg_reload_conf()")
+            time.sleep(0.5)
     assert not has_log(url)
     latin = postgres.new_database("ENCODING 'LATIN1' TEMPLATE template0")
     assert "UTF8" in refused("log", "copy", store.place, postgres.url(latin))

@@ -16,6 +16,8 @@ from greedyfirst.service.log.journal import Journal
 class SlowLog:
     """A log in memory whose writes wait until they are let go."""
 
+    remote = False
+
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.kept: list[Entry] = []
@@ -148,3 +150,46 @@ def test_closing_writes_what_is_left() -> None:
         assert [entry.seq for entry in log.kept] == [1, 2, 3]
 
     run(scenario)
+
+
+def test_what_comes_while_a_thread_reads_is_not_missed() -> None:
+    class RemoteLog(SlowLog):
+        """Its reads wait until they are let go; they give what was there at the beginning."""
+
+        remote = True
+        read = threading.Semaphore(0)
+        reading = threading.Semaphore(0)
+
+        def about(self, policy: str, step: int) -> list[Entry]:
+            found = super().about(policy, step)
+            self.reading.release()
+            assert self.read.acquire(timeout=10)
+            return found
+
+    async def scenario(log: RemoteLog, journal: Journal) -> None:
+        log.go.release(100)
+        first = add(journal, 1)
+        await asyncio.wait_for(journal.durable(), 10)
+        on_its_way = add(journal, 1)
+        holding = journal.at_hand("p", steps=[1])
+        entering = asyncio.create_task(holding.__aenter__())
+        await in_thread(log.reading)
+        later = add(journal, 1, "k")
+        await asyncio.wait_for(journal.durable(), 10)  # the journal has forgotten both
+        assert not entering.done()
+        log.read.release()
+        await entering
+        assert journal.about("p", 1) == [first, on_its_way, later]
+        async with journal.at_hand("p", key="k"):
+            assert journal.with_key("p", "k") == later
+        await holding.__aexit__(None, None, None)
+        log.read.release()
+        assert journal.about("p", 1) == [first, on_its_way, later]
+
+    async def main() -> None:
+        log: Any = RemoteLog()
+        journal = Journal(log)
+        await scenario(log, journal)
+        await asyncio.to_thread(journal.close)
+
+    asyncio.run(main())

@@ -6,7 +6,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -228,7 +228,7 @@ def test_an_owner_that_stands_still_in_a_write_keeps_nobody_waiting(
 def test_a_lease_is_not_waited_for_without_end(
     url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "_LONGEST", 0.3)
+    monkeypatch.setattr(leases, "LONGEST_QUESTION", 0.3)
     log = opened(url)
     with psycopg.connect(url.conninfo) as holding:
         holding.execute("SELECT FROM greedyfirst.head FOR UPDATE")
@@ -400,24 +400,70 @@ def test_a_database_without_a_log_is_not_read(url: PostgresUrl) -> None:
         pass
 
 
-def test_commits_that_may_be_lost_are_refused(
+def altered(url: PostgresUrl, statement: str) -> None:
+    """Change a setting of the whole server, as an administrator does while services run."""
+    with psycopg.connect(url.conninfo, autocommit=True) as connection:
+        connection.execute(statement)
+        connection.execute("SELECT pg_reload_conf()")
+    time.sleep(0.5)
+
+
+@pytest.fixture
+def server_settings(url: PostgresUrl) -> Iterator[None]:
+    yield
+    altered(url, "ALTER SYSTEM RESET ALL")
+
+
+def shown(log: PostgresLog, setting: str) -> str:
+    row = log._writer.execute(f"SHOW {setting}").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+@pytest.mark.usefixtures("server_settings")
+def test_what_a_commit_promises_does_not_follow_settings(
     url: PostgresUrl, settable: tuple[str, PostgresUrl]
 ) -> None:
-    name, other = settable
-    sql(other, f"ALTER DATABASE {name} SET synchronous_commit = off")
-    with pytest.raises(DamagedLogError, match="synchronous_commit = off"):
-        PostgresLog(other)
-    with psycopg.connect(url.conninfo, autocommit=True) as connection:
-        try:
-            connection.execute("ALTER SYSTEM SET fsync = off")
-            connection.execute("SELECT pg_reload_conf()")
-            time.sleep(0.5)
-            with pytest.raises(DamagedLogError, match="fsync = off"):
-                PostgresLog(url)
-        finally:
-            connection.execute("ALTER SYSTEM RESET fsync")
-            connection.execute("SELECT pg_reload_conf()")
-            time.sleep(0.5)
+    name, weak = settable
+    sql(weak, f"ALTER DATABASE {name} SET synchronous_commit = off")
+    sql(weak, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    for log, change in (
+        (opened(weak, "p"), "ALTER SYSTEM SET synchronous_commit = off"),
+        (opened(url, "p"), "ALTER SYSTEM SET default_transaction_isolation = 'serializable'"),
+    ):
+        altered(url, change)
+        assert shown(log, "synchronous_commit") == "on"
+        assert shown(log, "default_transaction_isolation") == "read committed"
+        log.close()
+    sql(weak, f"ALTER DATABASE {name} SET synchronous_commit = remote_apply")
+    stronger = opened(weak)
+    assert shown(stronger, "synchronous_commit") == "remote_apply"
+    stronger.close()
+
+
+@pytest.mark.usefixtures("server_settings")
+def test_a_server_whose_commits_may_be_lost_is_refused_also_later(url: PostgresUrl) -> None:
+    log = opened(url, "p")
+    altered(url, "ALTER SYSTEM SET fsync = off")
+    wait_until(lambda: log.leases.problem is not None)
+    assert not log.leases.owns("p")
+    with pytest.raises(LogFailedError, match="fsync = off"):
+        log.check_place()
+    with pytest.raises(DamagedLogError, match="fsync = off"):
+        log.reopened()
+    altered(url, "ALTER SYSTEM RESET fsync")
+    log.reopened().close()
+
+
+@pytest.mark.usefixtures("server_settings")
+def test_people_are_warned_of_pages_that_may_be_torn(url: PostgresUrl) -> None:
+    log = opened(url, "p")
+    assert not log.leases.warnings
+    altered(url, "ALTER SYSTEM SET full_page_writes = off")
+    wait_until(lambda: bool(log.leases.warnings))
+    assert "full_page_writes = off" in log.leases.warnings[0]
+    log.append(entries(1, 1))  # a disk may write pages whole
+    log.close()
 
 
 def test_a_read_only_database_is_refused(settable: tuple[str, PostgresUrl]) -> None:

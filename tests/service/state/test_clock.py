@@ -74,7 +74,7 @@ def looked(client: TestClient[Any], service: DecisionService, machine: Machine) 
         journal = service.working()
         for _ in range(LOOKS):
             machine.pass_(1.0)
-            service._look_after(journal)
+            await service._look_after(journal)
         await journal.durable()
 
     client.blocking_portal.call(look)
@@ -333,7 +333,7 @@ def test_an_answer_that_is_not_on_disk_is_no_answer(
             await service.decide("dose", CONTEXT)
             machine.wall += JUMP
             for _ in range(LOOKS):
-                service._look_after(service.working())
+                await service._look_after(service.working())
             await service.durable()
             disk.failing = "write"
             with pytest.raises(UnavailableError):
@@ -364,7 +364,7 @@ def test_a_correction_during_the_question_and_beside_its_answer(
                     await service.reward(made.decision_id, 1.0)
             machine.wall += JUMP
             for _ in range(LOOKS):
-                service._look_after(service.working())
+                await service._look_after(service.working())
             await service.admin.correct("dose:2", 0.5, "", "Ada", "a test")
             await asyncio.gather(  # the answer comes while the past is learned again
                 service.admin.correct("dose:4", 0.25, "", "Ada", "a test"),

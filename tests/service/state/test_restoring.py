@@ -87,7 +87,7 @@ def test_the_switch_fires_when_it_does_in_simulate_and_once(
             await service.reward(*late)
         alarms = [
             entry.event
-            for entry in service.reading.audit("gf", None, 100)
+            for entry in await service.reading.audit("gf", None, 100)
             if entry.kind == "alarmed"
         ]
         report = service.deployments["gf"].agent.diversity()

@@ -27,7 +27,7 @@ async def access_page(
     """Keys, without their secrets, and the service's own audit list."""
     service = service_of(state)
     await service.durable()
-    found = service.reading.audit_of_service(before, _ROWS + 1)
+    found = await service.reading.audit_of_service(before, _ROWS + 1)
     audit = [views.audit_entry(entry) for entry in found]
     now = time.time()
     return page(

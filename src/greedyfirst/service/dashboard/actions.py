@@ -85,7 +85,7 @@ async def correct_reward(
         who, why = forms.signature(fields)
         value, part = _value(fields), fields.get("part", "")
         key = fields.get("key") or forms.new_key()
-        _check_newest(service.decision(decision_id), part, key, fields)
+        _check_newest(await service.decision(decision_id), part, key, fields)
         await service.admin.correct(decision_id, value, part, signed(request, who), why, key)
     except (InvalidError, ConflictError) as error:
         return await _decision_refused(request, state, decision_id, error, fields)
@@ -100,7 +100,7 @@ async def erase_features(
     fields, service = await forms.sent(request), service_of(state)
     try:
         who, why = forms.signature(fields)
-        service.decision(decision_id)
+        await service.decision(decision_id)
         if fields.get("confirmed") != "yes":
             return page(request, "confirm_erasure.html", decision_id=decision_id, fields=fields)
         await service.admin.erase(decision_id, signed(request, who), why)
@@ -167,7 +167,7 @@ async def _refused(
     service = service_of(state)
     await service.reading.settled(policy)
     refused = fields | {"problem": _capital(error.sentence)}
-    return policy_page.render(request, service, policy, status=error.status, refused=refused)
+    return await policy_page.render(request, service, policy, status=error.status, refused=refused)
 
 
 async def _decision_refused(

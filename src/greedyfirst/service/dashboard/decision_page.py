@@ -23,7 +23,7 @@ async def render(
     refused: dict[str, str] | None = None,
 ) -> Response[str]:
     """``again`` is the decision as logged and made again, ``refused`` a refused form's fields."""
-    view = service.reading.decision_view(decision_id)
+    view = await service.reading.decision_view(decision_id)
     deployment = service.deployment(view.answer.policy)
     control = deployment.specification.control
     today = await service.reading.intervals(decision_id)

@@ -69,7 +69,7 @@ async def show_policy_operations(
     service = service_of(state)
     await service.durable()
     shown = policy_operations(service.deployment(policy))
-    audit = audit_of_operations(service, policy, before, _ROWS + 1)
+    audit = await audit_of_operations(service, policy, before, _ROWS + 1)
     return page(
         request,
         "policy_operations.html",

@@ -14,6 +14,7 @@ from greedyfirst.service.dashboard.rendering import page
 from greedyfirst.service.http import views
 from greedyfirst.service.http.messages import DiversityView
 from greedyfirst.service.log import events
+from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.service import DecisionService
 from greedyfirst.service.state.history import wide
 
@@ -21,7 +22,7 @@ _AUDIT_ROWS = 20
 _MOST_CHARTS = 12
 
 
-def render(
+async def render(
     request: Request[Any, Any, Any],
     service: DecisionService,
     policy: str,
@@ -32,12 +33,15 @@ def render(
     refused: dict[str, str] | None = None,
 ) -> Response[str]:
     """``done`` is the key of a form just taken, ``refused`` the fields of one refused."""
+    found = await service.reading.audit(policy, before, _AUDIT_ROWS + 1)
+    audit = [views.audit_entry(entry) for entry in found]
+    since = _raised(await service.reading.audit(policy, None, 100))
+    taken = None
+    if done is not None:
+        taken = await service.read(service.log.with_key, policy, done[:200])
+    await service.durable()
     deployment = service.deployment(policy)
     shown, diversity = views.policy_view(deployment), views.diversity_view(deployment)
-    audit = [
-        views.audit_entry(entry) for entry in service.reading.audit(policy, before, _AUDIT_ROWS + 1)
-    ]
-    taken = None if done is None else service.log.with_key(policy, done[:200])
     return page(
         request,
         "policy.html",
@@ -47,7 +51,7 @@ def render(
         diversity=diversity,
         shares=wording.WHOLES.get(diversity.measure, ""),
         now={arm.name: arm for arm in diversity.arms},
-        since=_raised(service, policy) if diversity.open_alarms else {},
+        since=since if diversity.open_alarms else {},
         standings={arm.name: standing.arm_standing(arm, diversity) for arm in diversity.arms},
         charts=_charted(diversity),
         drawn=not wide(deployment.agent),
@@ -65,10 +69,10 @@ def render(
     )
 
 
-def _raised(service: DecisionService, policy: str) -> dict[str, float]:
+def _raised(newest: list[Entry]) -> dict[str, float]:
     """When each arm's newest alarm was raised, as far as the newest audited entries tell."""
     raised: dict[str, float] = {}
-    for entry in service.reading.audit(policy, None, 100):
+    for entry in newest:
         if entry.kind == "alarmed":
             event = entry.event
             assert isinstance(event, events.Alarmed)

@@ -54,7 +54,7 @@ async def show_policy(
     """A policy: its alarms, charts, arms and audit list."""
     service = service_of(state)
     await service.reading.settled(policy)
-    return policy_page.render(request, service, policy, done=done, before=before)
+    return await policy_page.render(request, service, policy, done=done, before=before)
 
 
 @get("/decisions")
@@ -71,7 +71,7 @@ async def look_up(
         admit_to_policy(caller, {"policy": policy})
         asked = service.deployment(policy).decision_id(int(asked[:18]))
     admit_to_policy(caller, {"decision_id": asked})
-    service.decision(asked)
+    await service.decision(asked)
     return Redirect(f"/decisions/{asked}", status_code=303)
 
 

@@ -30,6 +30,8 @@ from greedyfirst.service.log.access_keys import AccessKey
 #: Each may do what those before it may.
 ROLES = ("operator", "reader", "decider", "admin")
 COOKIE = "greedyfirst_session"
+#: Seconds for which keys stay in force that cannot be read again.
+LONGEST_STALE = 5.0
 #: Where a request's scope has its caller, why it has none, and why nobody can tell at the moment.
 CALLER, REASON, UNKNOWN = "greedyfirst_caller", "greedyfirst_reason", "greedyfirst_unknown"
 _log = logging.getLogger("greedyfirst.service")
@@ -100,9 +102,14 @@ class Access:
         self.sessions = SessionsInMemory(clock=clock) if sessions is None else sessions
         #: When each key was used last.
         self.used: dict[str, float] = {}
-        self._take(self._read())
+        #: Whether keys are read again and again, and when they were read last.
+        self.is_watched = False
+        self._read_at = time.monotonic()
+        self.take(self._read())
 
-    def _take(self, keys: Iterable[AccessKey]) -> None:
+    def take(self, keys: Iterable[AccessKey]) -> None:
+        """These are the keys now."""
+        self._read_at = time.monotonic()
         callers = {}
         self.keys = list(keys)
         for key in self.keys:
@@ -117,11 +124,30 @@ class Access:
         self._needed = self._needed or bool(self.keys)
 
     def refresh(self) -> None:
-        """Read them again; while that fails, those known before stay in force."""
+        """Read them again; while that fails, those known before stay in force for a while."""
         try:
-            self._take(self._read())
+            self.take(self._read())
         except (LogFailedError, DamagedLogError) as error:
-            _log.error("the keys cannot be read (%s); those known stay in force", error)
+            self.not_read(error)
+
+    def not_read(self, error: Exception) -> None:
+        """They cannot be read at the moment."""
+        _log.error(
+            "the keys cannot be read (%s); those known stay in force for %g s", error, LONGEST_STALE
+        )
+
+    @property
+    def stale(self) -> str | None:
+        """Why nobody is let in: a key may have been removed meanwhile. None while all is well."""
+        age = time.monotonic() - self._read_at
+        if not self.is_watched or age < LONGEST_STALE:
+            return None
+        return f"the keys could not be read for {age:.0f} s, so that nobody is let in"
+
+    def _check_fresh(self) -> None:
+        stale = self.stale
+        if stale is not None:
+            raise UnavailableError(f"{stale}; try again")
 
     @property
     def in_use(self) -> bool:
@@ -132,7 +158,8 @@ class Access:
         return known in self._callers and self._clock() < self._callers[known][1]
 
     def caller(self, key: str | None) -> Caller | None:
-        """Who has this key; None if nobody does."""
+        """Who has this key; None if nobody does. UnavailableError if the keys are too old."""
+        self._check_fresh()
         if not self._needed:
             return ANYONE
         return None if key is None else self._caller(hashed(key))
@@ -149,6 +176,7 @@ class Access:
 
         UnavailableError if that cannot be looked up at the moment.
         """
+        self._check_fresh()
         if not self._needed:
             return ANYONE
         known = None if session is None else await self.sessions.key_of(session)
@@ -173,7 +201,7 @@ def key_in(headers: dict[bytes, bytes]) -> str | None:
 def session_in(headers: dict[bytes, bytes]) -> str | None:
     """The token of the session that a browser has."""
     try:
-        cookie = SimpleCookie(headers[b"cookie"].decode("latin-1")).get(COOKIE)
+        cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
     except CookieError:
         return None
     return None if cookie is None else cookie.value

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
 from greedyfirst.service.http.key_watch import KeyWatch
 from greedyfirst.service.log.events import Refused, SignedIn
 from greedyfirst.service.service import DecisionService
@@ -73,18 +74,22 @@ class AccessTrail:
         if self._service.record(Refused(client=client, reason=reason, key=key, count=count)):
             self._refused[who] = now, 0
 
-    def flush(self) -> None:
+    async def flush(self) -> None:
         """Record what is due."""
         for who in list(self._refused):
             self._record_refused(who)
         while self._watch.changes:
             number, changed = self._watch.changes[0]
-            if not self._service.record(changed, key=f"key-change-{number}"):
+            try:
+                recorded = await self._service.record_once(changed, f"key-change-{number}")
+            except (RequestError, LogFailedError, DamagedLogError):  # later, when it can be
+                recorded = False
+            if not recorded:
                 return
             self._watch.changes.popleft()
 
     async def keep(self) -> None:
         """Record what is due, every second."""
         while True:
-            self.flush()
+            await self.flush()
             await asyncio.sleep(_PAUSE)

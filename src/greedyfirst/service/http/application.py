@@ -21,6 +21,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from greedyfirst.service import dashboard
 from greedyfirst.service.anchoring import Anchoring
+from greedyfirst.service.beside import at_most
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, RequestError
 from greedyfirst.service.http import (
     audit,
@@ -52,6 +53,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MOST_BYTES = 1_000_000
 BODY_SECONDS = 30.0
 PER_SECOND = 20_000.0
+#: Seconds that each of the last steps may take.
+_LONGEST_END = 3.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -64,13 +67,25 @@ async def healthz() -> dict[str, str]:
 @route("/readyz", http_method=["GET", "HEAD"], include_in_schema=False)
 async def readyz(state: State) -> Response[dict[str, Any]]:
     """Requests can be answered; what a person should look at all the same."""
-    ready, warnings = state.service.ready, state.service.warnings()
+    stale, warnings = state.access.stale, state.service.warnings()
+    ready = state.service.ready and stale is None
+    warnings += [] if stale is None else [stale]
     if state.peers is not None:
         warnings += state.peers.warnings()
     return Response(
         {"status": "ready" if ready else "not ready", "warnings": warnings},
         status_code=200 if ready else 503,
     )
+
+
+@get("/peer", include_in_schema=False, media_type="text/plain")
+async def peer(request: Request[Any, Any, Any], state: State) -> str:
+    """Other services on the same log ask whether this is one."""
+    question = request.headers.get("greedyfirst-peer", "")
+    proved: str | None = None if state.peers is None else state.peers.proved(question)
+    if proved is None:
+        raise NotFoundException
+    return proved
 
 
 @get("/openapi.json", include_in_schema=False)
@@ -148,6 +163,13 @@ def _unexpected(request: Request[Any, Any, Any], error: Exception) -> Response[A
     return _problem(request, 500, "something went wrong in the service; its log has the details")
 
 
+async def _last_words(service: DecisionService, trail: AccessTrail, anchoring: Anchoring) -> None:
+    """Record what is left, and note where the log ends."""
+    await trail.flush()
+    await service.durable()
+    await anchoring.note()
+
+
 def make_application(
     service: DecisionService,
     *,
@@ -207,11 +229,10 @@ def make_application(
         finally:
             for task in keeping:
                 task.cancel()
-            watch.stop()
-            trail.flush()
-            with suppress(RequestError):  # nothing can be recorded: there is nothing to note
-                await service.durable()
-                await anchoring.note()
+            await service.leave()  # first, so that other services can take the policies
+            await at_most(_LONGEST_END, watch.stop)
+            with suppress(RequestError, TimeoutError):  # where nothing can be recorded any more
+                await asyncio.wait_for(_last_words(service, trail, anchoring), _LONGEST_END)
             await service.stop()
             await access.sessions.close()
             if peers is not None:
@@ -232,6 +253,7 @@ def make_application(
             dashboard.router,
             healthz,
             readyz,
+            *([] if peers is None else [peer]),
             openapi,
             metrics,
         ],

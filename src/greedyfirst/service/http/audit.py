@@ -29,7 +29,8 @@ async def service_audit(
     """What happened with keys, sign-ins, refused requests and backups, newest first."""
     service = service_of(state)
     await service.durable()
-    return [views.audit_entry(entry) for entry in service.reading.audit_of_service(before, limit)]
+    found = await service.reading.audit_of_service(before, limit)
+    return [views.audit_entry(entry) for entry in found]
 
 
 @get("/log/head", guards=[needs("operator", of_all_policies=True)])

@@ -114,7 +114,7 @@ async def correct(
     asked = parse(body, CorrectionRequest)
     service, who = service_of(state), signed(request, asked.who)
     await service.admin.correct(decision_id, asked.value, asked.part, who, asked.why, key)
-    return service.reading.decision_view(decision_id)
+    return await service.reading.decision_view(decision_id)
 
 
 @post(
@@ -129,7 +129,7 @@ async def erase(
     asked = parse(body, ErasureRequest)
     service = service_of(state)
     await service.admin.erase(decision_id, signed(request, asked.who), asked.why)
-    return service.reading.decision_view(decision_id)
+    return await service.reading.decision_view(decision_id)
 
 
 @get("/decisions/{decision_id:str}", guards=[needs("reader")])
@@ -137,7 +137,7 @@ async def get_decision(state: State, decision_id: FromPath[str]) -> DecisionView
     """A decision, why it was made, and what came of it."""
     service = service_of(state)
     await service.durable()
-    return service.reading.decision_view(decision_id)
+    return await service.reading.decision_view(decision_id)
 
 
 @get("/decisions/{decision_id:str}/replay", guards=[needs("reader")])

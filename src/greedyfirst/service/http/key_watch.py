@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.http.access import Access
-from greedyfirst.service.log.access_keys import changes_after, mark_used
+from greedyfirst.service.log.access_keys import KeyReader, mark_used
 from greedyfirst.service.log.events import KeyChanged
 
 if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
@@ -35,6 +35,7 @@ class KeyWatch:
 
     def __init__(self, access: Access, place: Path | PostgresUrl | None = None) -> None:
         self._access, self._place = access, place
+        self._reader = None if place is None else KeyReader(place)
         #: Number and event of changes that are not in the log yet, for the event loop.
         self.changes: deque[tuple[int, KeyChanged]] = deque()
         self._seen = 0
@@ -43,7 +44,8 @@ class KeyWatch:
         self._thread = threading.Thread(target=self._run, name="keys", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin; from now on keys that were not read for long let nobody in."""
+        self._access.is_watched = True
         self._thread.start()
 
     def stop(self) -> None:
@@ -56,18 +58,23 @@ class KeyWatch:
         while not self._ended.wait(_READ_EVERY):
             self.look()
         self._note_used(0.0)
+        if self._reader is not None:
+            self._reader.close()
 
     def look(self) -> None:
         """Read the keys, and what has changed."""
-        self._access.refresh()
-        if self._place is None:
+        if self._reader is None:
+            self._access.refresh()
             return
         try:
-            for change in changes_after(self._place, self._seen):
-                self.changes.append(change)
-                self._seen = change[0]
+            keys, changes = self._reader.look(self._seen)
         except (LogFailedError, DamagedLogError) as error:
-            _log.error("changes of keys cannot be read: %s", error)
+            self._access.not_read(error)
+            return
+        self._access.take(keys)
+        for change in changes:
+            self.changes.append(change)
+            self._seen = change[0]
         self._note_used(_USED_EVERY)
 
     def _note_used(self, pause: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from greedyfirst.service.beside import beside
 from greedyfirst.service.log.ownership import Ownership
 
 #: Seconds between the beginnings of two looks.
@@ -27,4 +28,4 @@ class LeaseLooks:
     async def _look(self, leases: Ownership) -> None:
         await asyncio.sleep(self._began + _EVERY - time.monotonic())
         self._next, self._began = None, time.monotonic()  # who comes now waits for the next one
-        await asyncio.to_thread(leases.see)
+        await beside(leases.see)

@@ -100,13 +100,11 @@ class Middleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if message.pop("handed_on", False):  # by another service, with these headers
-                    await send(message)
-                    return
                 given = [*message.get("headers", ())]
                 kept = any(name.lower() == b"cache-control" for name, _ in given)
                 more = [*_HEADERS, *(() if kept else (_NOT_KEPT,))]
-                if scope["method"] in _WRITES and message["status"] < 300:
+                told = any(name.lower() == b"x-log-head" for name, _ in given)  # by the owner
+                if scope["method"] in _WRITES and message["status"] < 300 and not told:
                     caller = scope["state"].get(CALLER)
                     if caller is not None and caller.policies is None:
                         more.append((b"x-log-head", str(self._head() or "").encode()))
@@ -148,13 +146,13 @@ class Middleware:
             await refuse(send, headers, 403, "requests from other sites are refused")
             return
         key, state = key_in(headers), scope.setdefault("state", {})
-        if key is None and b"cookie" in headers:
-            try:
+        try:
+            if key is None and b"cookie" in headers:
                 caller = await self._access.visitor(session_in(headers))
-            except UnavailableError as error:  # told by what needs to know
-                caller, state[UNKNOWN] = None, error
-        else:
-            caller = self._access.caller(key)
+            else:
+                caller = self._access.caller(key)
+        except UnavailableError as error:  # told by what needs to know
+            caller, state[UNKNOWN] = None, error
         state[CALLER] = caller
         if not self._rate.admits(_client(scope) if caller is None else caller.name):
             await refuse(send, headers, 429, "too many requests; wait a second")

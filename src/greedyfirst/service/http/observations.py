@@ -26,6 +26,7 @@ _QUIET = {
     "/v1/decisions/{decision_id}/reward",
     "/healthz",
     "/readyz",
+    "/peer",
     "/metrics",
     "/static/{name}",
 }

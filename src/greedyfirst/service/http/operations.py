@@ -29,13 +29,13 @@ def operations_of(service: DecisionService, deployments: list[Deployment]) -> Op
     )
 
 
-def audit_of_operations(
+async def audit_of_operations(
     service: DecisionService, policy: str, before: int | None, limit: int
 ) -> list[AuditEntry]:
     """What happened with a policy, newest first, as operators are told it."""
     return [
         AuditEntry(number=entry.seq, at=entry.at, event=told(shown(entry)))
-        for entry in service.reading.audit(policy, before, limit)
+        for entry in await service.reading.audit(policy, before, limit)
     ]
 
 
@@ -54,7 +54,7 @@ async def operations_log(
     """What happened with a policy, newest first, without what follows from rewards."""
     service = service_of(state)
     await service.durable()
-    return audit_of_operations(service, policy, before, limit)
+    return await audit_of_operations(service, policy, before, limit)
 
 
 HANDLERS = [operations, operations_log]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -11,43 +13,92 @@ import msgspec
 from litestar import Request
 
 from greedyfirst.service.errors import UnavailableError
-from greedyfirst.service.http.access import caller_of
+from greedyfirst.service.http.access import COOKIE, caller_of, session_in
 from greedyfirst.service.http.asking import Asked, Asking, GoneError
 from greedyfirst.service.http.messages import PolicyView
+from greedyfirst.service.http.peer_connections import (
+    PeerTransport,
+    Proof,
+    StrangerError,
+    who_is_at,
+)
 from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.ownership import Owner
 from greedyfirst.service.service import DecisionService
 
-#: Of one connection, not of the request or answer.
-_OF_CONNECTION = {
-    b"connection",
-    b"keep-alive",
-    b"proxy-connection",
-    b"te",
-    b"trailer",
-    b"transfer-encoding",
-    b"upgrade",
-}
-#: What this service has looked at, and the other one has another of.
-_OF_THIS_SERVICE = {b"host", b"origin", b"x-forwarded-for"}
-#: What a caller is known by.
+#: What the other service takes from a request; who the caller is, and the rest.
 _CREDENTIALS = {b"authorization", b"cookie"}
+_ASKED = {b"content-type", b"accept", b"idempotency-key", b"x-forwarded-proto"}
+#: What is taken from its answer; all else this service says by itself, as of answers of its own.
+_ANSWERED = {
+    b"content-type",
+    b"content-length",
+    b"content-disposition",
+    b"cache-control",
+    b"retry-after",
+    b"location",
+    b"x-log-head",
+}
+#: A page of this service.
+_LOCAL = re.compile(rb"/(?![/\\])[\x21-\x7e]*")
+#: Seconds between two looks at the own address, how often somebody else is found there before that
+#: is believed, and how often nobody before people are warned.
+_LOOK_EVERY, _STRANGERS, _NOBODY = 0.5, 4, 20
 _MOST_CONNECTIONS = 200
 #: What a request's target does not have.
 _NOT_ASCII = re.compile(rb"[^\x21-\x7e]")
 
 
 class Peers:
-    """Hands requests to the services that own their policies."""
+    """Hands requests to the services that own their policies.
 
-    def __init__(self, service: DecisionService) -> None:
+    Parameters
+    ----------
+    service
+        This service.
+    secret
+        What lies in the log, by which services on it prove that they are.
+    """
+
+    def __init__(self, service: DecisionService, secret: bytes) -> None:
         self._service = service
         self._asking = Asking(self.owner)
+        self._proof = Proof(secret)
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=2.0),
-            limits=httpx.Limits(max_connections=_MOST_CONNECTIONS),
-            trust_env=False,
+            transport=PeerTransport(self._proof, most=_MOST_CONNECTIONS),
         )
+        #: Why the own address is not this service's, None while it may be.
+        self.wrong_address: str | None = None
+        self._is_reached = True
+
+    def proved(self, question: str) -> str | None:
+        """The answer to whoever asks whether this is a service on the log, and proves to be one."""
+        leases = self._service.running.leases
+        return None if leases is None else self._proof.answer(question, leases.me.id)
+
+    async def find_itself(self, end: Callable[[], None]) -> None:
+        """Look who is at the own address, until it is this service; ``end`` if it is another."""
+        strangers = nobody = 0
+        while (leases := self._service.running.leases) is None or strangers < _STRANGERS:
+            try:
+                if leases is not None and leases.me.id == await who_is_at(
+                    leases.me.address, self._proof
+                ):
+                    self._is_reached = True
+                    return
+                strangers += leases is not None
+            except StrangerError:
+                strangers += 1
+            except httpx.ConnectError:
+                nobody += 1
+                self._is_reached = nobody < _NOBODY
+            await asyncio.sleep(_LOOK_EVERY)
+        self.wrong_address = (
+            f"address {leases.me.address} is not this service: somebody else answers there; give "
+            "the one at which the other services reach it (serve --address)"
+        )
+        end()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -58,12 +109,18 @@ class Peers:
         leases = self._service.running.leases
         if leases is None:
             return []
+        found = ["this service does not reach itself at its --address; see whether the others do"][
+            self._is_reached :
+        ]
         owners = (leases.owner(policy) for policy in list(leases.policies))
         silent = self._asking.silent.keys() & {each.address for each in owners if each is not None}
-        return [
-            f"{len(silent)} of the other services did not answer the last request at its "
-            "--address; the lines of this service say which"
-        ][: len(silent)]
+        return (
+            found
+            + [
+                f"{len(silent)} of the other services did not answer the last request at its "
+                "--address; the lines of this service say which"
+            ][: len(silent)]
+        )
 
     def owner(self, policy: str) -> Owner | None:
         """The other service that owns a policy, as of the last look; None if there is none."""
@@ -81,12 +138,7 @@ class Peers:
                 {
                     "type": "http.response.start",
                     "status": answer.status_code,
-                    "headers": [
-                        (name.lower(), value)
-                        for name, value in answer.headers.raw
-                        if name.lower() not in _OF_CONNECTION
-                    ],
-                    "handed_on": True,
+                    "headers": _taken(answer.headers.raw),
                 }
             )
             async for part in self._asking.parts(asked, answer):
@@ -173,12 +225,24 @@ def _target(scope: Any) -> bytes:
 
 
 def _headers(scope: Any) -> list[tuple[bytes, bytes]]:
-    """A request's headers, as the other service takes them from a client of its own.
+    """What the other service needs of a request's headers; of cookies, the session.
 
-    Host and origin were compared here; it is known by another name. It is told who the client is,
-    as a proxy would.
+    It is told who the client is, as a proxy would.
     """
-    left_out = _OF_CONNECTION | _OF_THIS_SERVICE
+    given = [each for each in scope["headers"] if each[0] in _CREDENTIALS | _ASKED]
+    session = session_in(dict(given))
+    headers = [each for each in given if each[0] != b"cookie"]
+    if session is not None:
+        headers.append((b"cookie", f"{COOKIE}={session}".encode("latin-1", "replace")))
     client = str((scope.get("client") or ("",))[0])
-    headers = [each for each in scope["headers"] if each[0] not in left_out]
     return [*headers, (b"x-forwarded-for", client.encode())]
+
+
+def _taken(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """What is taken of an answer's headers."""
+    given = [(name.lower(), value) for name, value in headers]
+    return [
+        (name, value)
+        for name, value in given
+        if name in _ANSWERED and (name != b"location" or _LOCAL.fullmatch(value))
+    ]

@@ -256,7 +256,8 @@ async def audit(
     """What people and the diversity test did, newest first."""
     service = service_of(state)
     await service.durable()
-    return [views.audit_entry(entry) for entry in service.reading.audit(policy, before, limit)]
+    found = await service.reading.audit(policy, before, limit)
+    return [views.audit_entry(entry) for entry in found]
 
 
 @get(

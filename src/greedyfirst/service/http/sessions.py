@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from greedyfirst.service.beside import beside
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, UnavailableError
 
 if TYPE_CHECKING:  # they need what only PostgreSQL's extra installs
@@ -126,16 +127,16 @@ class SharedSessions:
 
     async def close(self) -> None:
         """Leave the database."""
-        await asyncio.to_thread(self._table.close)
+        await beside(self._table.close)
 
     async def _keys_of(self, hashes: set[bytes]) -> dict[bytes, bytes]:
         async with self._asking:
             self._next = None  # whoever comes from here on is in the next question
-            return await asyncio.to_thread(self._table.keys_of, hashes)
+            return await beside(self._table.keys_of, hashes)
 
     async def _asked(self, question: Callable[..., None], *values: bytes) -> None:
         async with self._asking:
-            await asyncio.to_thread(question, *values)
+            await beside(question, *values)
 
     def _begun(self, asking: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """A task of its own: the thread goes on where nobody waits for it any more."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greedyfirst.service.errors import DamagedLogError, LogFailedError
 from greedyfirst.service.log.events import KeyChanged
 from greedyfirst.service.log.key_tables import AccessKey as AccessKey
-from greedyfirst.service.log.key_tables import KeyTables, changing_keys, reading_keys
+from greedyfirst.service.log.key_tables import KeyTables, changing_keys, kept_keys, reading_keys
 from greedyfirst.validation import wrong
 
 if TYPE_CHECKING:  # it needs what only PostgreSQL's extra installs
@@ -41,10 +43,31 @@ def ever_had_keys(place: Path | PostgresUrl) -> bool:
         return tables.ever_had_any()
 
 
-def changes_after(place: Path | PostgresUrl, number: int) -> list[tuple[int, KeyChanged]]:
-    """Number and event of the changes after that number."""
-    with reading_keys(place) as tables:
-        return tables.changes_after(number)
+class KeyReader:
+    """Reads the keys beside a log again and again; in a database on a connection that is kept."""
+
+    def __init__(self, place: Path | PostgresUrl) -> None:
+        self._place = place
+        self._open = ExitStack()
+        self._tables: KeyTables | None = None
+
+    def look(self, seen: int) -> tuple[list[AccessKey], list[tuple[int, KeyChanged]]]:
+        """The keys, and number and event of the changes after the number ``seen``."""
+        if isinstance(self._place, Path):
+            with reading_keys(self._place) as tables:
+                return tables.read(), tables.changes_after(seen)
+        try:
+            if self._tables is None:
+                self._tables = self._open.enter_context(kept_keys(self._place))
+            return self._tables.read(), self._tables.changes_after(seen)
+        except (LogFailedError, DamagedLogError):
+            self.close()  # and connect again next time
+            raise
+
+    def close(self) -> None:
+        """Leave the database."""
+        self._tables = None
+        self._open.close()
 
 
 def add_key(place: Path | PostgresUrl, key: AccessKey, *, who: str = "") -> bool:

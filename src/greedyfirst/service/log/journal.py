@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from greedyfirst.service.errors import InvalidError, RequestError, UnavailableEr
 from greedyfirst.service.log.entries import Entry
 from greedyfirst.service.log.events import AnyEvent, Event
 from greedyfirst.service.log.log import Log
+from greedyfirst.service.log.reading_ahead import ReadingAhead
 
 # 16 MB. With a million keys one new key in 130 is looked up all the same, with a hundred million
 # every second one.
@@ -69,8 +71,8 @@ class KeyFilter:
         return bool(self._bits[place >> 3] >> (place & 7) & 1)
 
 
-#: What the thread is given.
-Item = Entry | Erasure | Snapshot
+#: What the thread is given; an event is set once all before it is written, or never will be.
+Item = Entry | Erasure | Snapshot | threading.Event
 
 
 class Journal:
@@ -82,12 +84,14 @@ class Journal:
     only between two turns of the event loop.
     """
 
-    def __init__(self, log: Log, keys: KeyFilter | None = None) -> None:
-        self.log = log
+    def __init__(
+        self, log: Log, keys: KeyFilter | None = None, last: tuple[int, float] | None = None
+    ) -> None:
+        self.log, self.ahead = log, ReadingAhead(log)
         self._keys = KeyFilter(log.keys()) if keys is None else keys
         #: The number in the log of each policy's last entry; the thread's, once there is one.
         self._numbers: dict[str, int] = {}
-        self.added, self.latest = log.last()
+        self.added, self.latest = log.last() if last is None else last
         self.written = self.added
         self.failure: str | None = None
         self._loop = asyncio.get_running_loop()
@@ -95,6 +99,8 @@ class Journal:
         self._unwritten: deque[Entry] = deque()
         self._by_key: dict[tuple[str, str], Entry] = {}
         self._by_step: dict[tuple[str, int], list[Entry]] = {}
+        #: When the write began that is under way.
+        self._writing_since: float | None = None
         self._gathered: list[Item | None] = []
         self._queue: SimpleQueue[list[Item | None]] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
@@ -113,6 +119,8 @@ class Journal:
         entry = Entry.of(event, seq=self.added + 1, at=at, policy=policy, key=key)
         self.added = entry.seq
         self._unwritten.append(entry)
+        if self.log.remote:
+            self.ahead.add(entry)
         if key is not None:
             self._by_key[policy, key] = entry
             self._keys.add(policy, key)
@@ -148,10 +156,30 @@ class Journal:
             self._waiting.append((self.added, done))
             await done
 
+    def at_hand(
+        self, policy: str, *, steps: Sequence[int] = (), key: str | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Read what these decisions and this key need before the event loop asks for it."""
+        wanted: list[int | str] = [*steps]
+        if key is not None and self._keys.may_have(policy, key):
+            wanted.append(key)
+        if not (wanted and self.log.remote):
+            return nullcontext()
+        return self.ahead.held(policy, wanted, self._on_their_way)
+
+    def _on_their_way(self, policy: str, about: int | str) -> Sequence[Entry]:
+        if isinstance(about, int):
+            return self._by_step.get((policy, about), ())
+        entry = self._by_key.get((policy, about))
+        return () if entry is None else (entry,)
+
     def with_key(self, policy: str, key: str) -> Entry | None:
         """The entry with this idempotency key."""
         if not self._keys.may_have(policy, key):
             return None
+        held = self.ahead.entries(policy, key)
+        if held is not None:
+            return held[0] if held else None
         return self._by_key.get((policy, key)) or self.log.with_key(policy, key)
 
     def sent_before(
@@ -175,15 +203,34 @@ class Journal:
         on_its_way = self._by_step.get((policy, step), [])
         if on_its_way and on_its_way[0].kind == "decided":
             return on_its_way
+        held = self.ahead.entries(policy, step)
+        if held is not None:
+            return held
         known = self.log.about(policy, step)
         on_disk = {entry[1:] for entry in known}  # whatever its number is there
         return known + [entry for entry in on_its_way if entry[1:] not in on_disk]
 
-    def close(self) -> None:
-        """Write what is left and end the thread."""
+    def end(self) -> Callable[[], None]:
+        """Have what is left written; what is returned waits until it is, on any thread."""
         self._gathered.append(None)
         self._hand_over()
-        self._thread.join()
+        self.ahead.close()
+        return self._thread.join
+
+    def written_out(self) -> Callable[[], object]:
+        """Have all written that was added; what is returned waits for it, on any thread."""
+        reached = threading.Event()
+        self._gather(reached)
+        return reached.wait
+
+    def close(self) -> None:
+        """Write what is left and end the thread."""
+        self.end()()
+
+    def stands_still(self, seconds: float) -> bool:
+        """Whether a write takes longer than that; any thread may ask."""
+        since = self._writing_since
+        return since is not None and time.monotonic() - since > seconds
 
     def _write(self) -> None:
         """The thread: write all that has gathered in one transaction, and tell the loop."""
@@ -192,6 +239,7 @@ class Journal:
             gathered = self._queue.get()
             while not self._queue.empty():
                 gathered += self._queue.get()
+            self._writing_since = time.monotonic()
             try:
                 for policy, number, content in self._write_entries(gathered):
                     self.log.save_snapshot(policy, number, content())
@@ -199,6 +247,11 @@ class Journal:
             except Exception as error:  # whatever it is: nothing may be acknowledged any more
                 self._tell(self.fail, str(error))
                 return
+            finally:
+                self._writing_since = None
+                for item in gathered:
+                    if isinstance(item, threading.Event):
+                        item.set()
 
     def _write_entries(
         self, gathered: list[Item | None]
@@ -214,7 +267,7 @@ class Journal:
                 due = [each for each in due if each[0] != policy]  # they may hold what was erased
                 self._tell(self._have_written, item.entry.seq)
                 until_erasure = []
-            elif item is not None:
+            elif item is not None and not isinstance(item, threading.Event):
                 until_erasure.append(item)
         return due + self._append(until_erasure)
 

@@ -166,6 +166,15 @@ def reading_keys(place: Path | PostgresUrl) -> Iterator[KeyTables]:
 
 
 @contextmanager
+def kept_keys(url: PostgresUrl) -> Iterator[KeyTables]:
+    """The tables in a database, on one connection for as long as they are read."""
+    from greedyfirst.service.log.postgres_database import asked_again
+
+    with asked_again(url) as execute:
+        yield KeyTables(execute)
+
+
+@contextmanager
 def changing_keys(place: Path | PostgresUrl) -> Iterator[KeyTables]:
     """The tables of this release, in a transaction that nobody else changes them in."""
     if isinstance(place, Path):

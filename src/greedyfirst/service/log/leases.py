@@ -10,27 +10,28 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import psycopg
 
-from greedyfirst.service.errors import LogFailedError, LostLeaseError
+from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
 from greedyfirst.service.log.entries import Head
+from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.ownership import Owner
 from greedyfirst.service.log.postgres_database import (
+    LONGEST_QUESTION,
     PostgresUrl,
+    check_promise,
     connect,
     database,
-    limit,
     statements,
+    warnings_of,
 )
 from greedyfirst.service.log.table_reader import IS_AUDITED
 
 #: Seconds that a lease lasts; between two renewals; and by which its owner stops early.
 LENGTH, _RENEW_EVERY, _EARLY = 5.0, 1.0, 1.0
-#: Seconds that a question about leases may wait for others: less than a lease lasts.
-_LONGEST = 2.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -54,26 +55,33 @@ class Leases:
         self._owners: dict[str, tuple[Owner, float]] = {}
         #: Why leases cannot be renewed, None while they can.
         self.problem: str | None = None
+        #: Whether this process serves requests at the moment; leases are not renewed while it does
+        #: not, so that another one takes them.
+        self.serves: Callable[[], bool] = lambda: True
+        #: What a person should know of the database's settings.
+        self.warnings: list[str] = []
         #: The head as of the last look.
         self.head: Head | None = None
         self._until = time.monotonic()
         self._asking = threading.Lock()
         self._ended = threading.Event()
+        self._given_back = False
         with database(url):
-            self._connection = connect(url)
+            self._connection = connect(url, longest=LONGEST_QUESTION)
             self._connection.execute(
                 "INSERT INTO leases SELECT policy, '', '', 0, '-infinity' FROM entries "
                 f"WHERE {IS_AUDITED} AND kind = 'created' "
                 "ON CONFLICT DO NOTHING"
             )
-            limit(self._connection, _LONGEST)
         self.look()
         self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
         self._thread.start()
 
     def owns(self, policy: str) -> bool:
         """Whether this service may answer for the policy now."""
-        return policy in self.epochs and self.problem is None and time.monotonic() < self._until
+        if self._given_back or self.problem is not None:
+            return False
+        return policy in self.epochs and time.monotonic() < self._until
 
     @property
     def policies(self) -> Collection[str]:
@@ -88,6 +96,8 @@ class Leases:
     def take(self, policy: str) -> bool:
         """Take the lease of a policy; False if another service has it."""
         with self._asking:
+            if self._given_back:
+                return False
             with database(self._url):
                 found = self._connection.execute(
                     "CALL take_lease(%(policy)s, %(id)s, %(address)s, %(length)s, NULL)",
@@ -107,6 +117,8 @@ class Leases:
         """Renew the leases, and see who has the others; LostLeaseError if one was taken."""
         now = time.monotonic()
         with self._asking, database(self._url):
+            if self._given_back:
+                return
             renewed = self._connection.execute(
                 "UPDATE leases SET until = clock_timestamp() + %(length)s::interval "
                 "FROM unnest(%(policies)s::text[], %(epochs)s::bigint[]) AS held (policy, epoch) "
@@ -115,13 +127,19 @@ class Leases:
                 self._values() | {"policies": [*self.epochs], "epochs": [*self.epochs.values()]},
             ).fetchall()
             self._owners = _owners(self._rows(), now)
-            head = self._connection.execute("SELECT seq, seal FROM head").fetchone()
+            found = self._connection.execute(
+                "SELECT seq, seal, current_setting('fsync'), current_setting('full_page_writes') "
+                "FROM head"
+            ).fetchone()
             lost = self.epochs.keys() - {row[0] for row in renewed}
         if lost:
             raise LostLeaseError(f"policy {sorted(lost)[0]} has another owner now")
         self._until = now + LENGTH - _EARLY
-        assert head is not None
+        assert found is not None
+        *head, fsync, full_page_writes = found
         self.head = Head(*head)
+        check_promise(self._url, fsync)
+        self.warnings = warnings_of(full_page_writes)
 
     def see(self) -> None:
         """See who has the leases now, and change none."""
@@ -139,26 +157,39 @@ class Leases:
     def _keep(self) -> None:
         """The thread: renew every second, until that fails."""
         while not self._ended.wait(_RENEW_EVERY):
+            if not self.serves():
+                continue
             try:
                 self.look()
-            except LogFailedError as error:
+            except (LogFailedError, DamagedLogError) as error:
                 self.problem = str(error)
                 return
+
+    def give_back(self) -> None:
+        """Renew no more, and let others take the policies at once; whoever asks waits seconds."""
+        self._ended.set()
+        with self._asking:
+            if self._given_back:
+                return
+            self._given_back = True
+            held = [*self.epochs], [*self.epochs.values()]
+            self.epochs.pop(SERVICE, None)  # of the service itself anyone may write to the end
+        try:
+            self._connection.execute(
+                "UPDATE leases SET until = clock_timestamp() "
+                "FROM unnest(%s::text[], %s::bigint[]) AS held (policy, epoch) "
+                "WHERE leases.policy = held.policy AND leases.epoch = held.epoch",
+                held,
+            )
+        except psycopg.Error as error:
+            _log.warning("leases could not be given back, and end by themselves: %s", error)
 
     def close(self, *, release: bool) -> None:
         """Renew no more; with ``release`` others may take the policies at once."""
         self._ended.set()
         self._thread.join()
-        try:
-            if release and self.epochs:
-                self._connection.execute(
-                    "UPDATE leases SET until = clock_timestamp() "
-                    "FROM unnest(%s::text[], %s::bigint[]) AS held (policy, epoch) "
-                    "WHERE leases.policy = held.policy AND leases.epoch = held.epoch",
-                    ([*self.epochs], [*self.epochs.values()]),
-                )
-        except psycopg.Error as error:
-            _log.warning("leases could not be given back, and end by themselves: %s", error)
+        if release:
+            self.give_back()
         self._connection.close()
 
 

@@ -64,6 +64,9 @@ class Log(ReadableLog, Protocol):
     the log readable once it is back.
     """
 
+    #: Whether a read may have to wait for another machine.
+    remote: bool
+
     @property
     def leases(self) -> Ownership | None:
         """Which policies this service owns; None if it has the log to itself."""

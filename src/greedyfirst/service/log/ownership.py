@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol
 
 
@@ -19,6 +19,10 @@ class Ownership(Protocol):
     me: Owner
     #: Of each policy that this service owns: the epoch, which rises with each change of owner.
     epochs: dict[str, int]
+    #: Whether this process serves requests; leases are renewed while it does.
+    serves: Callable[[], bool]
+    #: What a person should know of where the leases are; no names in it.
+    warnings: list[str]
 
     @property
     def policies(self) -> Collection[str]:
@@ -38,3 +42,6 @@ class Ownership(Protocol):
 
     def look(self) -> None:
         """See who has the policies; LostLeaseError if another service has one of this one's."""
+
+    def give_back(self) -> None:
+        """Renew no lease any more, and let other services take the policies at once."""

@@ -17,6 +17,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from greedyfirst.service.errors import DamagedLogError, LogFailedError, LostLeaseError
+from greedyfirst.service.log.postgres_connection import BoundedConnection, limit
 from greedyfirst.service.log.postgres_tables import LOST_LEASE, MIGRATIONS
 
 SCHEMA = "greedyfirst"
@@ -28,9 +29,18 @@ _UNREADABLE = (
 )
 #: Seconds to connect, and to wait for an answer of a server that says nothing.
 _CONNECT, _SILENT = 5, 10
-#: Milliseconds after which PostgreSQL ends a transaction of several statements whose client
-#: stands still.
-_STANDS_STILL = 2000
+#: Seconds that a question of a few rows may take.
+LONGEST_QUESTION = 2.0
+#: Of each connection. PostgreSQL ends a transaction of several statements whose client stands still
+#: for two seconds. A ``synchronous_commit`` that promises more than the disk of one server stays.
+_SETTINGS = f"""
+SET search_path = {SCHEMA};
+SET idle_in_transaction_session_timeout = 2000;
+SET idle_session_timeout = 0;
+SET default_transaction_isolation = 'read committed';
+SELECT set_config('synchronous_commit', CASE WHEN setting = 'off' THEN 'on' ELSE setting END, false)
+    FROM current_setting('synchronous_commit') AS setting
+"""
 
 
 class PostgresUrl(NamedTuple):
@@ -64,6 +74,8 @@ class PostgresUrl(NamedTuple):
             "connect_timeout": _CONNECT,
             "application_name": "greedyfirst",
             "keepalives_idle": _SILENT,
+            "keepalives_interval": _SILENT,
+            "keepalives_count": 3,
             "tcp_user_timeout": 1000 * _SILENT,
         }
         return cls(make_conninfo(**(defaults | parts)), shown)
@@ -112,12 +124,18 @@ def translated(url: PostgresUrl, error: psycopg.Error) -> DamagedLogError | LogF
     return LogFailedError(f"{url}: {said}")
 
 
-def connect(url: PostgresUrl) -> psycopg.Connection[tuple[Any, ...]]:
-    """A connection on which each statement is a transaction, unless one is begun."""
-    connection = psycopg.connect(url.conninfo, autocommit=True)
-    connection.execute(
-        f"SET search_path = {SCHEMA}; SET idle_in_transaction_session_timeout = {_STANDS_STILL}"
-    )
+def connect(
+    url: PostgresUrl, *, longest: float | None = None
+) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection on which each statement is a transaction, unless one is begun.
+
+    No statement takes more than ``longest`` seconds. What a commit promises is set here, so that
+    it does not follow settings that somebody changes later.
+    """
+    connection = BoundedConnection.connect(url.conninfo, autocommit=True)
+    connection.longest = _CONNECT
+    connection.execute(_SETTINGS)
+    limit(connection, longest)
     return connection
 
 
@@ -127,23 +145,36 @@ def take_time(connection: psycopg.Connection[Any]) -> None:
     That their client is gone is noticed by its silence.
     """
     connection.execute(
-        "SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; "
+        "SET idle_in_transaction_session_timeout = 0; "
         f"SET tcp_keepalives_idle = {_SILENT}; SET tcp_keepalives_interval = {_SILENT}; "
         "SET tcp_keepalives_count = 3"
     )
-
-
-def limit(connection: psycopg.Connection[Any], seconds: float) -> None:
-    """Let no statement wait, or take, longer than that; it fails then."""
-    connection.execute(f"SET statement_timeout = {round(1000 * seconds)}")
+    limit(connection, None)
 
 
 @contextmanager
 def statements(url: PostgresUrl) -> Iterator[Callable[[str, tuple[Any, ...]], Any]]:
     """What runs statements, with ``?`` for each value, in one transaction on a log."""
-    with database(url), closing(connect(url)) as connection, connection.transaction():
+    with (
+        database(url),
+        closing(connect(url, longest=LONGEST_QUESTION)) as connection,
+        connection.transaction(),
+    ):
         check_ours(connection, url)
         yield lambda sql, values: connection.execute(sql.replace("?", "%s"), values)
+
+
+@contextmanager
+def asked_again(url: PostgresUrl) -> Iterator[Callable[[str, tuple[Any, ...]], Any]]:
+    """What runs statements likewise, each by itself, on a connection that is kept."""
+    with database(url), closing(connect(url, longest=LONGEST_QUESTION)) as connection:
+        check_ours(connection, url)
+
+        def execute(sql: str, values: tuple[Any, ...]) -> Any:
+            with database(url):
+                return connection.execute(sql.replace("?", "%s"), values)
+
+        yield execute
 
 
 def prepare(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
@@ -176,13 +207,23 @@ def check_server(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:
     """Refuse a server on which a commit is no promise, or that takes none."""
     if connection.info.parameter_status("server_encoding") != "UTF8":
         raise DamagedLogError(f"{url} must have the encoding UTF8; make another database")
-    for setting in ("fsync", "synchronous_commit"):
-        if _one(connection, f"SHOW {setting}") == "off":
-            raise DamagedLogError(
-                f"{url} has {setting} = off, so that a commit may be lost; set it to on"
-            )
+    check_promise(url, str(_one(connection, "SHOW fsync")))
     if _one(connection, "SHOW transaction_read_only") == "on":
         raise DamagedLogError(f"{url} is read-only; connect to the primary server")
+
+
+def check_promise(url: PostgresUrl, fsync: str) -> None:
+    """Refuse a server whose commits may be lost, which no connection can set otherwise."""
+    if fsync == "off":
+        raise DamagedLogError(f"{url} has fsync = off, so that a commit may be lost; set it to on")
+
+
+def warnings_of(full_page_writes: str) -> list[str]:
+    """What a person should know of a server's settings; no names in it."""
+    return [
+        "the database has full_page_writes = off: after a crash of its host pages may be torn, "
+        "unless the disk writes them whole"
+    ][: full_page_writes == "off"]
 
 
 def check_ours(connection: psycopg.Connection[Any], url: PostgresUrl) -> None:

@@ -19,20 +19,21 @@ from greedyfirst.service.log.entries import Entry, Head
 from greedyfirst.service.log.events import SERVICE
 from greedyfirst.service.log.leases import Leases
 from greedyfirst.service.log.ownership import Owner
+from greedyfirst.service.log.postgres_connection import limit
 from greedyfirst.service.log.postgres_database import (
+    LONGEST_QUESTION,
     PostgresUrl,
     connect,
     database,
     identity_of,
-    limit,
     prepare,
 )
 from greedyfirst.service.log.postgres_reader import PostgresReader
 from greedyfirst.service.log.table_reader import sealed_snapshot
 
 _CHECKED_AT_START = 1000
-#: Seconds that a write may wait for others.
-_LONGEST_WRITE = 10.0
+#: Seconds that a write may take, and a page of a long read.
+_LONGEST_WRITE, _LONGEST_READ = 10.0, 30.0
 _ADDED = (
     "%b::text[], %b::bigint[], "  # the leases
     "%b::float8[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::bytea[], NULL, NULL"
@@ -54,6 +55,8 @@ class PostgresLog(PostgresReader):
         A log that was open before: this must be that log, and have all that it acknowledged.
     """
 
+    remote = True
+
     def __init__(
         self, url: PostgresUrl, *, address: str = "", same_as: PostgresLog | None = None
     ) -> None:
@@ -63,11 +66,11 @@ class PostgresLog(PostgresReader):
         self._writing, self._moving = threading.Lock(), threading.Lock()
         try:
             with database(url):
-                for _ in range(3):
-                    self._connections.append(connect(url))
+                for longest in (LONGEST_QUESTION, _LONGEST_READ, None):
+                    self._connections.append(connect(url, longest=longest))
                 reader, beside, self._writer = self._connections
                 super().__init__(url, reader, beside)
-                prepare(self._writer, url)
+                prepare(self._writer, url)  # which may wait for another service that does so
                 limit(self._writer, _LONGEST_WRITE)
                 self.identity = identity_of(self._writer)
                 self._expect(same_as)

@@ -16,7 +16,6 @@ from greedyfirst.service.log.postgres_database import (
     PostgresUrl,
     connect,
     database,
-    limit,
     statements,
 )
 
@@ -107,8 +106,7 @@ class SessionTable:
                 except psycopg.OperationalError:
                     if not self._connection.closed:
                         raise
-            self._connection = connect(self._url)
-            limit(self._connection, _LONGEST)
+            self._connection = connect(self._url, longest=_LONGEST)
             return work(self._connection)
 
     def close(self) -> None:

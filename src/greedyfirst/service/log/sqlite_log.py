@@ -70,6 +70,8 @@ class SqliteLog(SqliteReader):
         acknowledged.
     """
 
+    remote = False
+
     def __init__(
         self, path: str | Path, *, vfs: str | None = None, same_as: SqliteLog | None = None
     ) -> None:

@@ -230,6 +230,11 @@ class Deployment:
             return False
         return at > self.pending.oldest()[1] + wait
 
+    def overdue_steps(self, at: float, most: int) -> list[int]:
+        """The oldest decisions whose wait is over, so many at most."""
+        wait = self.specification.reward_wait
+        return self.pending.first(most, at - wait) if wait and self.overdue(at) else []
+
     def wait_no_more(self, step: int) -> None:
         """A decision has its reward, or its wait is over."""
         self.pending.remove(step)
@@ -328,6 +333,16 @@ class Pending:
     def oldest(self) -> tuple[int, float]:
         """The one that was made first, and when; there must be one."""
         return self._steps[self._first], self._times[self._first]
+
+    def first(self, most: int, before: float) -> list[int]:
+        """The oldest ones that were made before that time, so many at most."""
+        found: list[int] = []
+        for place in range(self._first, len(self._steps)):
+            if self._times[place] >= before or len(found) == most:
+                break
+            if not math.isnan(self._times[place]):
+                found.append(self._steps[place])
+        return found
 
     def move(self, seconds: float) -> None:
         """All were made so many seconds later."""

@@ -6,10 +6,11 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
+from greedyfirst.service.beside import at_most, beside
 from greedyfirst.service.errors import (
     DamagedLogError,
     LogFailedError,
@@ -28,6 +29,11 @@ from greedyfirst.service.state.snapshots import save
 _PAUSE = 1.0
 #: Seconds that a request waits for a policy to be taken.
 _LONGEST_WAIT = 5.0
+#: Seconds between two signs of life of the event loop; without one for so long, or with a write
+#: that takes so long, this process does not serve.
+_BEAT, _SILENT, _LONGEST_WRITE = 0.5, 3.0, 4.0
+#: Seconds that each of the last steps may take.
+_LONGEST_END = 2.0
 _log = logging.getLogger("greedyfirst.service")
 
 
@@ -58,6 +64,9 @@ class Deployments:
         self._adopting: asyncio.Task[None] | None = None
         self._upkeep: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
+        self._leaving: asyncio.Task[None] | None = None
+        #: The event loop's last sign of life.
+        self._alive = time.monotonic()
 
     @property
     def ready(self) -> bool:
@@ -65,44 +74,93 @@ class Deployments:
         return self.journal is not None and self.journal.failure is None
 
     async def start(
-        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+        self,
+        opened: Callable[[Journal], Awaitable[None]],
+        look_after: Callable[[Journal], Awaitable[None]],
     ) -> None:
         """Open the log; call ``opened`` whenever it is, and ``look_after`` every second."""
         if self._upkeep is None:
-            opened(await self._open())
+            self._beat()
+            await opened(await self._open())
             self._upkeep = asyncio.create_task(self._keep_up(opened, look_after))
 
-    async def stop(self) -> None:
-        """Write what is left, with a snapshot of each deployment, and close the log."""
+    def _beat(self) -> None:
+        self._alive = time.monotonic()
+        if not self._ended.is_set():
+            asyncio.get_running_loop().call_later(_BEAT, self._beat)
+
+    def _serves(self) -> bool:
+        """Whether requests are met at the moment; any thread may ask."""
+        journal = self.journal
+        if journal is None or journal.stands_still(_LONGEST_WRITE):
+            return False
+        return time.monotonic() - self._alive < _SILENT
+
+    async def leave(self) -> None:
+        """Write what is left, with a snapshot of each deployment, and let others take the policies.
+
+        It takes some seconds at most, also if the log does not answer.
+        """
+        if self._leaving is None:
+            self._leaving = asyncio.create_task(self._leave())
+        await asyncio.shield(self._leaving)
+
+    async def _leave(self) -> None:
         self._ended.set()
-        for task in (self._upkeep, self._adopting):
-            if task is not None:
-                await task
-        if self._taking:
-            await asyncio.wait([*self._taking.values()])
-        if self.journal is not None and self.journal.failure is None:
+        tasks = {each for each in (self._upkeep, self._adopting) if each is not None}
+        tasks |= {*self._taking.values()}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self._longest_end)
+            for task in late:
+                task.cancel()
+        journal = self.journal
+        if journal is None:
+            return
+        if journal.failure is None:
             for name, deployment in self.by_name.items():
-                self.journal.keep(name, save(deployment))
-        self._close()
+                journal.keep(name, save(deployment))
+            await self._bounded(journal.written_out())
+        if journal.log.leases is not None:
+            await self._bounded(journal.log.leases.give_back)
+
+    async def stop(self) -> None:
+        """Leave, and close the log."""
+        await self.leave()
+        journal, self.journal = self.journal, None
+        if journal is not None:
+            await self._bounded(journal.end())
+            await self._bounded(journal.log.close)
+
+    @property
+    def _longest_end(self) -> float | None:
+        """Seconds that a last step may take; a log on this machine's disk is waited for."""
+        return _LONGEST_END if self._log is not None and self._log.remote else None
+
+    async def _bounded(self, work: Callable[[], object]) -> None:
+        """Do a last step, for as long as it may take."""
+        if not await at_most(self._longest_end, work):
+            _log.warning("the log does not answer; ending without it", extra={"event": "cut_off"})
 
     async def _keep_up(
-        self, opened: Callable[[Journal], None], look_after: Callable[[Journal], None]
+        self,
+        opened: Callable[[Journal], Awaitable[None]],
+        look_after: Callable[[Journal], Awaitable[None]],
     ) -> None:
         """Have the deployments looked after, and open the log again after a failure."""
         while not self._ended.is_set():
             try:
                 if self.journal is not None and self.journal.failure is None:
                     self._check_place(self.journal)
-                    look_after(self.journal)
+                    await look_after(self.journal)
                     if self.leases is not None and (
                         self._adopting is None or self._adopting.done()
                     ):
                         self._adopting = asyncio.create_task(self._adopt(self.leases))
                 else:
                     if self.journal is not None:
-                        self.journal.close()
+                        await beside(self.journal.end())
                         self.journal = None
-                    opened(await self._open())
+                    await opened(await self._open())
                     _log.warning(
                         "the log could be opened again; going on", extra={"event": "log_reopened"}
                     )
@@ -128,7 +186,7 @@ class Deployments:
     async def _open(self) -> Journal:
         """Open the log and restore every deployment."""
         began = time.monotonic()
-        log, restored, keys = await asyncio.to_thread(self._restored)
+        log, newest, restored, keys = await beside(self._restored)
         self.by_name = {name: deployment for name, (deployment, _) in restored.items()}
         self.restore_seconds = time.monotonic() - began
         _log.info(
@@ -136,7 +194,9 @@ class Deployments:
             *(len(self.by_name), self.restore_seconds),
             extra={"event": "restored", "fields": {"policies": len(self.by_name)}},
         )
-        self.journal, self._log, self.problem = Journal(log, keys), log, None
+        self.journal, self._log, self.problem = Journal(log, keys, newest), log, None
+        if log.leases is not None:
+            log.leases.serves = self._serves
         self.latest = max(self.latest, self.journal.latest)
         self.entries_left.clear()
         self._at_hand.clear()
@@ -146,12 +206,14 @@ class Deployments:
         gc.freeze()  # what is here stays: the collector need not look at it again
         return self.journal
 
-    def _restored(self) -> tuple[Log, dict[str, tuple[Deployment, int]], KeyFilter]:
+    def _restored(
+        self,
+    ) -> tuple[Log, tuple[int, float], dict[str, tuple[Deployment, int]], KeyFilter]:
         log = self._open_log() if self._log is None else self._log.reopened()
         try:
             if log.leases is not None:  # each policy is restored when it is taken
-                return log, {}, KeyFilter()
-            return log, restore_all(log), KeyFilter(log.keys())
+                return log, log.last(), {}, KeyFilter()
+            return log, log.last(), restore_all(log), KeyFilter(log.keys())
         except BaseException:
             log.close()
             raise
@@ -194,12 +256,12 @@ class Deployments:
             raise UnavailableError("the log is being opened again; try again")
         if name in leases.epochs and not leases.owns(name):
             raise UnavailableError(f"the lease of policy {name} is not renewed; try again")
-        if name not in leases.epochs and not await asyncio.to_thread(leases.take, name):
+        if name not in leases.epochs and not await beside(leases.take, name):
             raise TakenError(f"policy {name} has another owner now; try again")
         if name in self._at_hand:  # it was renewed just now, and entries may be on their way
             return
         began = time.monotonic()
-        taken = await asyncio.to_thread(_taken, journal.log, name)
+        taken = await beside(_taken, journal.log, name)
         if self.journal is not journal:
             raise UnavailableError("the log was opened again meanwhile; try again")
         self.latest = max(self.latest, taken.at)
@@ -224,12 +286,6 @@ class Deployments:
                     pass
                 except (RequestError, LogFailedError, DamagedLogError) as error:
                     _log.error("policy %s cannot be taken: %s", name, error)
-
-    def _close(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
-            self.journal.log.close()
-            self.journal = None
 
     def recall_of(self, name: str) -> Recall:
         """The function by which a deployment asks for the events about one of its decisions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from greedyfirst.links.link import check_rewards
@@ -133,11 +134,15 @@ def _was_missing(deployment: Deployment, late: Rewarded) -> bool:
     return missing
 
 
-def expire(deployment: Deployment, at: float) -> list[AnyEvent]:
-    """End the waits that are over."""
+def expire(
+    deployment: Deployment, at: float, steps: Collection[int] | None = None
+) -> list[AnyEvent]:
+    """End the waits that are over; with ``steps``, up to the first that is not among them."""
     caused: list[AnyEvent] = []
     while deployment.overdue(at):
         step, _ = deployment.pending.oldest()
+        if steps is not None and step not in steps:
+            break
         learned = deployment.specification.default_reward
         held = step in deployment.held
         parts = deployment.parts.get(step)

@@ -45,11 +45,11 @@ class Timekeeping:
         #: An answer on its way to the log: its entry, and what to go back to without it.
         self._answered: tuple[Entry, Callable[[], None]] | None = None
 
-    def opened(self, journal: Journal) -> None:
+    async def opened(self, journal: Journal) -> None:
         """Set the clock when the log has been opened, for the first time or again."""
         if self._answered is not None:
             entry, undo = self._answered
-            recorded = journal.log.audit(SERVICE, limit=_LATEST)
+            recorded = await journal.ahead.run(journal.log.audit, SERVICE, None, _LATEST)
             if entry[1:] not in [each[1:] for each in recorded]:
                 undo()
                 latest = max(journal.latest, self.clock.base + self.clock.passing())
