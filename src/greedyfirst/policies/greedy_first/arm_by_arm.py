@@ -248,9 +248,16 @@ def find_weakest(watched: ShareWatch, arm: int) -> None:
 
 
 def may_raise(watched: ArmWatch) -> None:
-    """Let arms be raised from now on that a person, or an arm that joins, has changed."""
+    """Let arms be raised from now on that may be explored now."""
     if isinstance(watched, ShareWatch):
         watched.raises = True
+
+
+def look_soon(watched: ArmWatch) -> None:
+    """Look at all arms after the next reward: a person has changed what is done about them."""
+    if isinstance(watched, ShareWatch):
+        watched.raises = True
+        watched.shares.look_at = watched.clock
 
 
 @kernel

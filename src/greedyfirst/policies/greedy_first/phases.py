@@ -14,7 +14,7 @@ from greedyfirst.models.least_squares import LeastSquares
 from greedyfirst.policies import initial_pulls
 from greedyfirst.policies import policy as kernels
 from greedyfirst.policies.greedy_first import warm_start
-from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch, may_raise
+from greedyfirst.policies.greedy_first.arm_by_arm import ArmWatch, look_soon, may_raise
 from greedyfirst.policies.greedy_first.watch import Watch, leave_out, test_soon
 
 
@@ -60,7 +60,7 @@ def explore(agent: Deciding) -> None:
     if isinstance(watch, ArmWatch):
         watch.explores = True
         watch.switched_at = watch.clock
-        may_raise(watch)
+        look_soon(watch)
         return
     entry = entry_for(_switch, agent.options, agent.state)
     run(entry, agent.options, agent.state, agent.decisions)
@@ -72,7 +72,7 @@ def explore_arm(agent: Deciding, arm: int) -> None:
     watch.alarms += 1
     watch.explored[arm] = True
     watch.exempt[arm] = False
-    may_raise(watch)
+    look_soon(watch)
 
 
 def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
@@ -87,7 +87,7 @@ def return_to_greedy(agent: Deciding, arm: int, *, dropped: bool) -> None:
     watch.explores = False
     watch.switched_at = 0
     if isinstance(watch, ArmWatch):
-        may_raise(watch)
+        look_soon(watch)
         return
     # The other arms are tested, and λ₀ is estimated if it has not been, after the next reward.
     test_soon(watch)
@@ -131,7 +131,7 @@ def admit(agent: Deciding, pulls: int) -> None:
     if isinstance(watch, ArmWatch):
         watch.starving[arm] = True
         watch.explored[arm] = options.explores_arms
-        may_raise(watch)
+        look_soon(watch)
     elif not watch.explores:
         plan_fallback(agent)
     elif hasattr(state.fallback, "initial"):
