@@ -182,6 +182,18 @@ def learn_prior(model: LearnedRidge) -> None:
 
 
 @kernel
+def learn_level(model: LearnedRidge) -> None:
+    """Learn w, the level and every arm's estimate again, with the rest of the prior as it is."""
+    for arm in range(model.pulls.shape[0]):
+        settle(model, arm)
+    pool(model)
+    model.fits = find_constant(model, model.centring.active) and model.centring.column < 0
+    move_reference(model)
+    for arm in range(model.pulls.shape[0]):
+        refresh(model, arm)
+
+
+@kernel
 def pool(model: LearnedRidge) -> None:
     """All arms' G, and the rows' means and variances."""
     n_arms, d = model.estimate.shape
@@ -295,6 +307,14 @@ def learn_shape(model: Any, known: bool) -> None:
         if active[i] == 0.0 or not shape[i, i] > 0.0:
             shape[i, i] = 1.0
         model.units[i] = math.sqrt(shape[i, i])
+    if not known:  # Q is diagonal
+        for i in range(d):
+            for j in range(d):
+                model.shape_inverse[i, j] = 0.0
+            model.shape_inverse[i, i] = 1.0 / shape[i, i]
+        leave_out(model, model.shape_inverse)
+        model.log_shape = 0.0
+        return
     if not invert(shape, model.shape_inverse, model.gain):
         for i in range(d):
             shape[i, i] *= 1.0 + LOOSENING
@@ -358,10 +378,11 @@ def learn_variances(model: LearnedRidge) -> None:
     if squares <= ALIKE * (own + squares):
         model.noise_variance = 0.0
         return
-    if not model.given:
-        climb(model)
+    if model.given:
+        unexplained, _ = fit(model, model.penalty, 0.0)
+    else:
+        unexplained = climb(model)
         model.penalty = model.reference.shape[0] * PENALTIES[model.step]
-    unexplained, _ = fit(model, model.penalty, 0.0)
     model.noise_variance = unexplained / model.rewards
     fit(model, model.penalty, 1.0 / model.reference.shape[0])
     for arm in range(model.squares.shape[0]):
@@ -372,31 +393,33 @@ def learn_variances(model: LearnedRidge) -> None:
 
 
 @kernel
-def climb(model: LearnedRidge) -> None:
-    """Move κ, a step at a time, as long as that makes the rewards likelier."""
-    here = evidence(model, model.step)
+def climb(model: LearnedRidge) -> float:
+    """Move κ by steps while that makes the rewards likelier; what is left of their squares."""
+    here, left = evidence(model, model.step)
     for way in (1, -1):
         moved = False
         while 0 <= model.step + way < len(PENALTIES):
-            beside = evidence(model, model.step + way)
+            beside, left_beside = evidence(model, model.step + way)
             if not beside > here:
                 break
             model.step += way
-            here = beside
+            here, left = beside, left_beside
             moved = True
         if moved:
             break
+    return left
 
 
 @kernel
-def evidence(model: LearnedRidge, step: int) -> float:
-    """How likely κ at this step makes the rewards: a logarithm, up to a constant.
+def evidence(model: LearnedRidge, step: int) -> tuple[float, float]:
+    """How likely κ at this step makes the rewards, and what is left of their squares.
 
-    With σ² the likeliest one.
+    The former is a logarithm, up to a constant, with σ² the likeliest one.
     """
     unexplained, log_determinant = fit(model, model.units.shape[0] * PENALTIES[step], 0.0)
     doubt = math.log(PENALTIES[step] / GUESS) / DOUBT
-    return -0.5 * (model.rewards * math.log(unexplained) + log_determinant + doubt * doubt)
+    likelihood = model.rewards * math.log(unexplained) + log_determinant + doubt * doubt
+    return -0.5 * likelihood, unexplained
 
 
 @kernel

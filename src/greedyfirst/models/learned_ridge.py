@@ -28,6 +28,7 @@ from greedyfirst.models.learned_prior import (
     MARGIN,
     PENALTIES,
     LearnedRidge,
+    learn_level,
     learn_prior,
     rebase,
     refresh,
@@ -96,6 +97,8 @@ def observe(model: LearnedRidge, arm: int, x: FloatArray, y: float) -> None:
     surprise = excess * excess > few * (1.0 + MARGIN)
     if model.rewards >= model.learn_at or surprise or fresh:
         learn_prior(model)
+    elif is_no_constant(model, x):
+        learn_level(model)
     elif is_stale(model, arm):
         settle(model, arm)
         refresh(model, arm)
@@ -112,7 +115,12 @@ def is_first_or_new(model: LearnedRidge, x: FloatArray) -> bool:
     if centring.is_new(model.centring, x):
         widen(model, x)
         return True
-    # The level's part in the rewards must not stay in the sums.
+    return False
+
+
+@inline_kernel
+def is_no_constant(model: LearnedRidge, x: FloatArray) -> bool:
+    """Whether x'w was 1 in all rows and is not in x: the level's part must not stay in the sums."""
     return bool(model.fits and abs(inner(model.direction, x) - 1.0) > centring.ROUNDING)
 
 
