@@ -1,7 +1,7 @@
 r"""The benefit of the doubt: by how many of its deviations an arm's expected reward may be raised.
 
-.. math:: w^2 = \nu\big(e^{q/\nu} - 1\big), \qquad
-          q = c\,\frac{t}{t + 2Kd}\,g(u), \quad g(u) = u - \log(1 + u), \quad c = `` ``DOUBT`` `` ,
+.. math:: w^2 = \nu\left(e^{q/\nu} - 1\right), \qquad
+          q = c\,\frac{t}{t + 2Kd}\,g(u), \quad g(u) = u - \log(1 + u), \quad c = 2.5 ,
 
 u the logarithm of how much the arm lacks. A normal estimate is wrong by more than w deviations with
 a likelihood of :math:`e^{-w^2/2}`: for noise of a known scale :math:`w^2 = q`. The scale of an

@@ -1,7 +1,7 @@
 r"""How much of all that is known each arm holds, direction by direction.
 
 .. math:: s_i(x) = \frac{x^\top P_0x}{x^\top P_ix}, \quad
-          P_0 = \Big(\sum_j G_j + \kappa Q\Big)^{-1}, \quad P_i = (G_i + \kappa Q)^{-1} :
+          P_0 = \left(\sum_j G_j + \kappa Q\right)^{-1}, \quad P_i = (G_i + \kappa Q)^{-1} :
 
 arm i's part of all information about people like x, 0 to 1; the sum is over the arms that are not
 dropped, and the prior is in both terms. Without contexts it is the arm's part of all rewards. P₀ is

@@ -18,8 +18,8 @@ def chances_of_highest(
 ) -> FloatArray:
     r"""P(variable i is the highest), variables independent :math:`N(m_i, s_i^2)`.
 
-    .. math:: P_i = \int \frac1{s_i}\phi\Big(\frac{t - m_i}{s_i}\Big)
-              \prod_{j \ne i} \Phi\Big(\frac{t - m_j}{s_j}\Big)\,dt
+    .. math:: P_i = \int \frac1{s_i}\phi\left(\frac{t - m_i}{s_i}\right)
+              \prod_{j \ne i} \Phi\left(\frac{t - m_j}{s_j}\right)\,dt
 
     to about 1e-12, by Gauss-Legendre quadrature over pieces that are short for each variable that
     varies there. Entrants that do not vary (spread 0) share what is theirs when their means tie,

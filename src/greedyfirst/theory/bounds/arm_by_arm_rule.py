@@ -3,7 +3,7 @@ r"""The rule of `GreedyFirst()`, arm by arm, as the theorems about it take it.
 With :math:`V_i = x^\top P_ix`, and :math:`V_0 = x^\top P_0x` of the last look, an arm's score is
 
 .. math:: x^\top\hat\beta_i + \sigma w_i\sqrt{V_i}, \quad
-          w_i^2 = \nu_i\big(e^{q_i/\nu_i} - 1\big), \quad
+          w_i^2 = \nu_i\left(e^{q_i/\nu_i} - 1\right), \quad
           q_i = c\,\frac{L}{L + \ell Kd}\,g(\log^+(\theta V_i/V_0)), \quad g(u) = u - \log(1+u),
 
 :math:`\nu_i = \nu_0 + n_i` with the arm's pulls :math:`n_i`, and L the rewards at the last look:
@@ -139,7 +139,7 @@ def round_of_return(
 
     .. math:: c_t\,g(\log(\theta L/n)) \ge z_\nu^2 := \nu\log(1 + z^2/\nu),
               \quad\text{about}\quad t = \frac{1+\gamma}{\theta}\,n\,(1 + u)\,
-              \Big(1 + \frac{z^2}\nu\Big)^{\nu/c}, \; u = g^{-1}(z_\nu^2/c),
+              \left(1 + \frac{z^2}\nu\right)^{\nu/c}, \; u = g^{-1}(z_\nu^2/c),
 
     with :math:`\nu = \nu_0 + n`; for :math:`\nu_0 = \infty` the power is :math:`e^{z^2/c}`. Every z
     has such a round: no arm is given up. With contexts the same holds for people like x,
