@@ -125,11 +125,6 @@ class LearnedRidge(Record):
     other_matrix: FloatArray = floats("d", "d")
 
     @property
-    def _back(self) -> FloatArray:
-        """The matrix (d, d) that makes contexts of rows."""
-        return self.centring.back
-
-    @property
     def there(self) -> FloatArray:
         """The matrix (d, d) that makes rows of contexts."""
         return self.centring.there
@@ -137,7 +132,8 @@ class LearnedRidge(Record):
     @property
     def gram(self) -> FloatArray:
         """Gram matrices (n_arms, d, d) of the contexts, the waiting rows included."""
-        gram: FloatArray = self._back @ whole_gram(self) @ self._back.T
+        back = self.centring.back
+        gram: FloatArray = back @ whole_gram(self) @ back.T
         return gram
 
     @property
@@ -150,7 +146,7 @@ class LearnedRidge(Record):
     @property
     def context_moment(self) -> FloatArray:
         """Σx(y - x'b) (n_arms, d) of the contexts."""
-        moment: FloatArray = self.moment @ self._back.T
+        moment: FloatArray = self.moment @ self.centring.back.T
         return moment
 
     @property

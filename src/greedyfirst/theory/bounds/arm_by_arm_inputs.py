@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from greedyfirst.theory.bounds.arm_by_arm_rule import ArmByArmRule
-from greedyfirst.theory.bounds.assumption_errors import (
-    BOUNDED,
-    MARGIN,
-    NOISE,
-    check_lead,
-    required_by,
-)
+from greedyfirst.theory.bounds.assumption_errors import check_lead, check_problem
 from greedyfirst.validation import number, whole_number
 
 
@@ -65,13 +59,7 @@ class ArmByArmInputs:
         whole_number("n_suboptimal", self.n_suboptimal, at_least=0, at_most=self.rule.n_arms - 1)
         if self.penalty is not None:
             number("penalty", self.penalty, above=0)
-        with required_by(BOUNDED):
-            number("x_max", self.x_max, above=0)
-            number("b_max", self.b_max, above=0)
-        with required_by(NOISE):
-            number("sigma", self.sigma, above=0)
-        with required_by(MARGIN):
-            number("margin_constant", self.margin_constant, above=0)
+        check_problem(self.x_max, self.b_max, self.sigma, self.margin_constant)
         check_lead(self.h, self.lambda1, self.x_max, self.n_features, self.n_optimal)
 
     @property

@@ -24,6 +24,22 @@ def required_by(assumption: str) -> Iterator[None]:
         raise ValueError(f"{error} ({assumption})") from None
 
 
+def check_problem(
+    x_max: float, b_max: float, sigma: float, margin_constant: float, *, noiseless: bool = False
+) -> None:
+    """Refuse constants that Assumptions 1 and 2 and the noise cannot have; σ may be 0 if asked."""
+    with required_by(BOUNDED):
+        number("x_max", x_max, above=0)
+        number("b_max", b_max, above=0)
+    with required_by(NOISE):
+        if noiseless:
+            number("sigma", sigma, at_least=0)
+        else:
+            number("sigma", sigma, above=0)
+    with required_by(MARGIN):
+        number("margin_constant", margin_constant, above=0)
+
+
 def check_lead(h: float, lambda1: float, x_max: float, n_features: int, n_optimal: int) -> None:
     """Refuse an h or λ₁ that Assumption 4 cannot have: λ₁ is at most x_max²/(d|K_opt|)."""
     with required_by(POSITIVE):

@@ -33,15 +33,9 @@ from dataclasses import dataclass, replace
 
 from scipy import special
 
-from greedyfirst.theory.bounds.assumption_errors import (
-    BOUNDED,
-    MARGIN,
-    NOISE,
-    check_lead,
-    required_by,
-)
+from greedyfirst.theory.bounds.assumption_errors import check_lead, check_problem
 from greedyfirst.theory.bounds.peeling_sum import peeling_sum
-from greedyfirst.validation import number, whole_number
+from greedyfirst.validation import whole_number
 
 #: The parts of the bound, by what causes them.
 TERMS = ("forced samples", "filter", "diversity", "estimates", "phases without a promise")
@@ -97,13 +91,7 @@ class OLSBanditInputs:
         whole_number("horizon", self.horizon, at_least=3)
         whole_number("q", self.q, at_least=1)
         whole_number("n_suboptimal", self.n_suboptimal, at_least=0, at_most=self.n_arms - 1)
-        with required_by(BOUNDED):
-            number("x_max", self.x_max, above=0)
-            number("b_max", self.b_max, above=0)
-        with required_by(NOISE):
-            number("sigma", self.sigma, above=0)
-        with required_by(MARGIN):
-            number("margin_constant", self.margin_constant, above=0)
+        check_problem(self.x_max, self.b_max, self.sigma, self.margin_constant)
         check_lead(self.h, self.lambda1, self.x_max, self.n_features, self.n_optimal)
 
     @property

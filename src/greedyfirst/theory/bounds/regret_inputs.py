@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass
 
 from greedyfirst.theory.bounds.assumption_errors import (
-    BOUNDED,
     DIVERSITY,
-    MARGIN,
-    NOISE,
+    check_problem,
     required_by,
 )
 from greedyfirst.validation import number, whole_number, wrong
@@ -56,13 +54,7 @@ class RegretInputs:
         whole_number("n_arms", self.n_arms, at_least=2)
         whole_number("n_features", self.n_features, at_least=1)
         whole_number("horizon", self.horizon, at_least=3)
-        with required_by(BOUNDED):
-            number("x_max", self.x_max, above=0)
-            number("b_max", self.b_max, above=0)
-        with required_by(NOISE):
-            number("sigma", self.sigma, at_least=0)
-        with required_by(MARGIN):
-            number("margin_constant", self.margin_constant, above=0)
+        check_problem(self.x_max, self.b_max, self.sigma, self.margin_constant, noiseless=True)
         number("lambda0", self.lambda0, above=0)
 
     @property
